@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Documents of a batch to data parallel ranks, so that each has the same FLOPs to do: the lengths are those of the
-// manual pages in examples/data, the model is Mistral-7B.
+// Documents of a batch are assigned to data parallel ranks, so that each rank has about as many FLOPs. The lengths are
+// those of the manual pages in examples/data, the model is Mistral-7B.
 
 #include <cstdint>
 #include <cstdio>
@@ -28,7 +28,7 @@ void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {
     using namespace floptally;
     lengths.resize(lengths.size() - lengths.size() % ranks);  // equal counts
 
-    // What a document costs is what MFU counts for it.
+    // The cost of a document is its FLOPs, as MFU counts them.
     const flop_counter model(presets::mistral_7b);
     const std::vector<flops> costs = sample_costs(model, lengths);
     const assignment balanced = partition(costs, ranks);

@@ -43,7 +43,8 @@ workload of_images(const std::string& name, const std::vector<workloads::visual_
     return {name, workloads::loads_of(samples), 2};
 }
 
-/// By descending cost (of all loads together), to the first rank … the last, the last … the first, and again.
+/// The ranks of samples dealt by descending cost (of all loads together) to the first rank … the last, the last … the
+/// first, and again.
 assignment snake(const workload& of, std::size_t ranks) {
     const std::size_t count = of.costs.size() / of.loads;
     std::vector<flops> sums(count);

@@ -12,7 +12,7 @@ using namespace floptally;
 constexpr constant_cost llama = presets::llama_3_8b.cost();
 static_assert(llama.parameters() == 8'030'261'248);
 
-// A tally is as long as its model has masks: in a constant expression it lives until the expression ends.
+// A tally allocates as many words as its model has masks, so that a constant expression must also end its life.
 constexpr tally one_sequence() {
     tally batch{llama.masks()};
     batch.add(sequence{.length = 8192});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a training loop does: one tally per step, one line per microbatch, one MFU at the end of the step.
+// A training step, counted: one tally for the step, one line for each microbatch, one MFU at the end.
 
 #include <cstdint>
 #include <cstdio>

@@ -13,11 +13,11 @@
 #include <random>
 #include <vector>
 
-#include <floptally/accelerators.hpp>
 #include <floptally/cuda/cuda_device.hpp>
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/floptally.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/hardware/accelerators.hpp>
+#include <floptally/step/meter.hpp>
 
 namespace {
 
@@ -52,7 +52,7 @@ int run(const char* peak, std::uint32_t count) {
     meter totals(model, {.gpus = 1, .peak_tflops = peak_tflops, .accelerator = gpu.name, .precision = "bf16"});
     device_meter on_device(totals);
 
-    // What a data loader has put on the device.
+    // The boundaries that a data loader has put on the device.
     std::mt19937 random(8);
     std::vector<std::int32_t> loaded;
     std::vector<std::size_t> first{0};
@@ -82,7 +82,7 @@ int run(const char* peak, std::uint32_t count) {
             require_cuda(cudaGetLastError(), "train");
         }
         on_device.end_step(stream);
-        on_device.poll();  // hands over whatever is done by now
+        on_device.poll();  // hands over the steps that are done
     }
     on_device.finish(stream);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A kernel of one's own that packs documents into a row, and counts them while it has their lengths at hand: no further
+// A user's own kernel that packs documents into a row, and counts them while it has their lengths at hand: no further
 // launch, and no copy of the lengths to the host.
 
 #include <cstdint>

@@ -7,7 +7,7 @@
 #include <string>
 
 #include <floptally/floptally.hpp>
-#include <floptally/statistics/tile_bound.hpp>
+#include <floptally/rules/tile_bound.hpp>
 #include <floptally/step/component_rates.hpp>
 
 int main() {
@@ -19,8 +19,8 @@ int main() {
     model.prediction[0] = {.layer_sizes = {512, 2}, .rows = hstu_rows::targets};
     const flop_counter counted(model.cost());
 
-    // Every microbatch: contextual tokens, history and targets of each user. The tally is a few words whatever their
-    // number, and host code: nothing waits for the device.
+    // Every microbatch: contextual tokens, history and targets of each user. The tally is a few words for any number of
+    // users, and host code: nothing waits for the device.
     tally step{counted.masks()};
     sequence longest;
     for (std::uint32_t user = 0; user < 32; ++user) {
@@ -45,7 +45,7 @@ int main() {
                                     {.component = "hstu.prediction", .seconds = 0.001}};
     std::printf("%s\n", to_markdown(component_rates(work, on, times)).c_str());
 
-    // What a kernel computes at least, in tiles of 128 queries by 64 keys.
+    // The least that a kernel computes in tiles of 128 queries by 64 keys.
     const std::uint64_t in_tiles = executed_pairs(mask::hstu(), longest, 128, 64);
     std::printf("pairs of the longest sequence: %s attended, %s in tiles\n",
                 std::to_string(mask::hstu().pairs(longest)).c_str(), std::to_string(in_tiles).c_str());

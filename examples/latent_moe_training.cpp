@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// LoRA on the attention of a mixture of experts with latent attention, on padded packs: what a step computes, phase by
+// LoRA on the attention of a mixture of experts with latent attention, on padded packs: the FLOPs of a step, phase by
 // phase. The widths are those of DeepSeek-V3 (arXiv:2412.19437, section 4.2): 61 layers, the first 3 without experts.
 
 #include <cstdint>

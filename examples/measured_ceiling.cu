@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a device reaches beside what its datasheet says: square bf16 matmuls by cuBLASLt and copies within its memory.
-// An MFU is a share of the datasheet's peak; what no matmul reaches is not the training's fault.
+// The rates that a device reaches beside those of its datasheet: square bf16 matmuls by cuBLASLt and copies within its
+// memory. An MFU is a share of the datasheet's peak; a part of it that no matmul reaches is not the training's fault.
 
 #include <algorithm>
 #include <cmath>
@@ -41,8 +41,8 @@ constexpr int warm_ups = 3;
 constexpr int repetitions = 20;
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20U;  // what cuBLAS itself takes on Hopper
 
-/// Multiples of 2^-7 in [-1, 1), which bf16 holds exactly; a draw of its own for each index. Zeros or constants would
-/// cost less power, and so raise the clock.
+/// The value at an index: a random multiple of 2^-7 in [-1, 1), which bf16 holds exactly. Zeros or constants would need
+/// less power, and so raise the clock.
 __host__ __device__ float value_at(std::uint64_t index, std::uint32_t seed) {
     std::uint64_t x = (index + 1) * 0x9E3779B97F4A7C15U + seed;
     x = (x ^ (x >> 30U)) * 0xBF58476D1CE4E5B9U;
@@ -83,7 +83,7 @@ float read_one(const __nv_bfloat16* from) {
     return __bfloat162float(value);
 }
 
-/// Whether that much is free; says so where it is not.
+/// True where that much memory is free; prints so where it is not.
 bool fits(const std::string& size, std::uint64_t bytes) {
     std::size_t free = 0;
     std::size_t total = 0;
@@ -99,7 +99,7 @@ struct timing {
     double median_seconds = 0;
 };
 
-/// Of one repetition, from end to end of the queued ones before it: the host never waits between them.
+/// The seconds of each repetition, from the end of the one queued before it: the host never waits between them.
 template <class Enqueue>
 timing time_repetitions(cudaStream_t stream, Enqueue enqueue) {
     for (int i = 0; i < warm_ups; ++i) {
@@ -181,8 +181,8 @@ class square_matmul {
             "cublasLtMatmul");
     }
 
-    /// Exact on the host: a product of two of these values is a multiple of 2^-14, and fp64 has room for their sum.
-    /// The device may round each of its sums in fp32, and the result to the 8 bits of bf16.
+    /// True where an element is right. The host's sum is exact: products are multiples of 2^-14, and fp64 has room for
+    /// their sum. The device may round each of its sums in fp32, and the result to the 8 bits of bf16.
     [[nodiscard]] bool is_right(std::uint64_t row, std::uint64_t column) const {
         double expected = 0;
         for (std::uint64_t k = 0; k < n_; ++k) {
@@ -209,7 +209,7 @@ class square_matmul {
     cublasLtMatmulHeuristicResult_t heuristic_{};
 };
 
-/// Without the end of the line; the rate at the median is returned. `unit` is 10^12 for TFLOP/s.
+/// Prints a row without the end of its line; returns the rate at the median. `unit` is 10^12 for TFLOP/s.
 double print_row(const std::string& size, std::uint64_t amount, const timing& took, double unit) {
     const double median = static_cast<double>(amount) / took.median_seconds / unit;
     const double best = static_cast<double>(amount) / took.best_seconds / unit;
@@ -218,7 +218,7 @@ double print_row(const std::string& size, std::uint64_t amount, const timing& to
     return median;
 }
 
-/// A row for each size; false where a product is wrong. `peak_tflops` is 0 where none is known.
+/// Prints a row for each size; false where a product is wrong. `peak_tflops` is 0 where none is known.
 bool measure_matmuls(cudaStream_t stream, double peak_tflops) {
     bool right = true;
     std::printf("\n%-22s %14s %10s %15s %13s %19s\n", "bf16 matmul, fp32 sums", "FLOPs", "median ms", "median TFLOP/s",
@@ -243,7 +243,7 @@ bool measure_matmuls(cudaStream_t stream, double peak_tflops) {
     return right;
 }
 
-/// A row for each size, of bytes read and written; false where a copy is wrong.
+/// Prints a row for each size, of bytes read and written; false where a copy is wrong.
 bool measure_copies(cudaStream_t stream) {
     bool right = true;
     std::printf("\n%-22s %14s %10s %15s %13s\n", "copy in device memory", "bytes moved", "median ms", "median GB/s",

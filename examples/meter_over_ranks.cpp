@@ -15,8 +15,8 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/meter.hpp>
 #include <floptally/parallel/reduction.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 
 using namespace floptally;
@@ -27,7 +27,7 @@ struct document {
     std::uint64_t last = 0;
 };
 
-/// What the data loader has, as a batch: each document in a slot of a multiple of 64 tokens.
+/// The documents of a data loader as a batch, each in a slot of a multiple of 64 tokens.
 struct file_ranges {
     using sample = sequence;
     static constexpr std::uint64_t longest = 131072;
@@ -48,7 +48,7 @@ struct file_ranges {
 };
 static_assert(batch_source<file_ranges>);
 
-/// Where ranks meet: what each of them has given.
+/// The meeting point of ranks, with the words that each has given.
 struct thread_group {
     explicit thread_group(std::size_t ranks) : meet(static_cast<std::ptrdiff_t>(ranks)), given(ranks) {}
 
@@ -56,7 +56,7 @@ struct thread_group {
     std::vector<std::span<const std::uint64_t>> given;
 };
 
-/// One rank's way to add up words with the others.
+/// The reducer of one rank, which adds up words with the others.
 class thread_reducer {
   public:
     thread_reducer(thread_group& all, std::size_t rank) : all_(&all), rank_(rank) {}
@@ -72,12 +72,12 @@ class thread_reducer {
     template <class Of>
     void combine(std::span<std::uint64_t> words, Of of) {
         all_->given[rank_] = words;
-        all_->meet.arrive_and_wait();  // all have come
+        all_->meet.arrive_and_wait();  // all ranks have come
         std::vector<std::uint64_t> result(words.size(), 0);
         for (const std::span<const std::uint64_t> theirs : all_->given) {
             std::transform(theirs.begin(), theirs.end(), result.begin(), result.begin(), of);
         }
-        all_->meet.arrive_and_wait();  // all have read
+        all_->meet.arrive_and_wait();  // all ranks have read
         std::copy(result.begin(), result.end(), words.begin());
     }
 
@@ -91,7 +91,7 @@ namespace {
 constexpr std::uint64_t ranks = 2;
 constexpr std::uint64_t steps_of_run = 3;
 
-/// The documents of a rank in a step: the ranks' are different.
+/// The documents of a rank in a step, which differ between ranks.
 std::vector<document> documents_of(std::uint64_t rank, std::uint64_t step) {
     std::vector<document> mine;
     for (std::uint64_t i = 0; i < 8; ++i) {
@@ -101,7 +101,7 @@ std::vector<document> documents_of(std::uint64_t rank, std::uint64_t step) {
     return mine;
 }
 
-/// What each rank runs.
+/// The program of each rank.
 flops train(thread_group& all, std::uint64_t rank) {
     const parallel_layout layout({.dp = ranks}, ranks, rank);
     thread_reducer everyone(all, rank);
@@ -144,7 +144,7 @@ int main() {
         one.join();
     }
 
-    // The same documents, counted by one.
+    // All documents, counted by one rank.
     const flop_counter model(presets::llama_3_8b.cost());
     tally everything{model.masks()};
     for (std::uint64_t rank = 0; rank < ranks; ++rank) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Two microbatches of real documents under mpirun: their FLOPs say which rank trains on which, the documents move there
-// while the microbatch before computes, and what each rank made of them comes back to who loaded them. Ends with an
-// error where a document is lost, doubled or changed.
+// Two microbatches of real documents under mpirun: their FLOPs decide which rank trains on which, the documents move
+// there while the microbatch before computes, and the results go back to the ranks that loaded them. Ends with an error
+// where a document is lost, doubled or changed.
 
 #include <algorithm>
 #include <cstddef>
@@ -21,7 +21,7 @@
 #include <floptally/balance/exchange.hpp>
 #include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/parallel/mpi.hpp>
+#include <floptally/mpi.hpp>
 
 #include "document_lengths.hpp"
 
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t window = 2;
 
-/// The token ids of a document, which only the rank that loads it calls, and whoever wants to know what was right.
+/// The token ids of a document. Only the rank that loads it calls this, and whatever checks the results.
 std::vector<std::int32_t> tokens_of(std::uint64_t document, std::uint64_t length) {
     std::vector<std::int32_t> ids(length);
     for (std::uint64_t i = 0; i < length; ++i) {
@@ -78,7 +78,7 @@ moving_samples loaded_by(const floptally::rank_exchange& how) {
     return {how, floptally::filled(how.send, token_bytes), std::vector<std::byte>(how.receive.bytes())};
 }
 
-/// Stands for the training step: a number for each document, of its tokens.
+/// A number made of a document's tokens, in place of a training step.
 std::uint64_t result_of(std::span<const std::int32_t> tokens) {
     std::uint64_t sum = tokens.size();
     for (const std::int32_t token : tokens) {
@@ -87,10 +87,10 @@ std::uint64_t result_of(std::span<const std::int32_t> tokens) {
     return sum;
 }
 
-/// What this rank trained on.
+/// The documents that this rank trained on.
 struct trained_samples {
-    std::vector<std::uint64_t> times;    ///< of each document of the batch
-    std::vector<std::uint64_t> results;  ///< of each, as far as it was here
+    std::vector<std::uint64_t> times;    ///< number of times for each document of the batch
+    std::vector<std::uint64_t> results;  ///< the result of each document that was here
     floptally::tally tokens;
 };
 
@@ -111,7 +111,7 @@ void train_on(const moving_samples& here, trained_samples& trained) {
     trained.tokens.add_cu_seqlens(packed.rows[0].cu_seqlens);
 }
 
-/// Results go to the ranks that loaded the documents, which compare them.
+/// Returns results to the ranks that loaded the documents, which compare them.
 void return_results(const floptally::rank_exchange& back, const std::vector<std::uint64_t>& results,
                     const std::vector<std::uint32_t>& lengths, const floptally::mpi_exchanger& exchanger) {
     std::vector<std::byte> returned(back.receive.bytes());
@@ -137,7 +137,8 @@ void train() {
     const auto ranks = static_cast<std::uint64_t>(world_size);
     const std::uint64_t rank = layout_of({.dp = ranks}, MPI_COMM_WORLD).rank();
 
-    // The same on every rank: lengths, costs, who loads what and who trains on it. A slot is microbatch · ranks + rank.
+    // Every rank computes all of it: lengths, costs, which rank loads a document and which trains on it. A slot is
+    // microbatch · ranks + rank.
     const std::vector<std::uint32_t> lengths = document_lengths();
     const flop_counter model(presets::mistral_7b);
     const std::vector<flops> costs = sample_costs(model, lengths);
@@ -164,7 +165,7 @@ void train() {
     std::vector<mpi_exchange> under_way;
     under_way.reserve(window);
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
-        microbatches.push_back(loaded_by(plan.of(rank, microbatch)));
+        microbatches.push_back(loaded_by(plan.for_rank(rank, microbatch)));
     }
     for (moving_samples& one : microbatches) {
         under_way.push_back(exchanger.start(one.how, one.sent, one.received));
@@ -174,7 +175,7 @@ void train() {
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
         under_way[microbatch].wait();  // the next one is on its way while this one trains
         train_on(microbatches[microbatch], trained);
-        return_results(way_back.of(rank, microbatch), trained.results, lengths, exchanger);
+        return_results(way_back.for_rank(rank, microbatch), trained.results, lengths, exchanger);
     }
 
     const mpi_reducer everyone(MPI_COMM_WORLD);

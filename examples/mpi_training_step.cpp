@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/parallel/mpi.hpp>
+#include <floptally/mpi.hpp>
 #include <floptally/parallel/reduction.hpp>
 
 namespace {
@@ -31,7 +31,7 @@ void train() {
     const flop_counter model(presets::mistral_7b);
     const double peak_tflops = accelerator_named("NVIDIA H100 80GB HBM3").peak_tflops(precision::bf16);
 
-    // Once: where this rank stands, and what it holds of the statistics. Here all ranks are data-parallel.
+    // Once: the place of this rank, and its share of the statistics. Here all ranks are data-parallel.
     int ranks = 0;
     MPI_Comm_size(MPI_COMM_WORLD, &ranks);
     const parallel_layout layout = layout_of({.dp = static_cast<std::uint64_t>(ranks)}, MPI_COMM_WORLD);

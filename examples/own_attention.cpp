@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An attention of one's own with a mask of one's own: counted under the library's conventions and one's own, cut by
-// tensor parallelism, and held by a meter. docs/extending.md explains each part.
+// A user's own attention with a mask of its own: counted under the library's conventions and a user's, cut by tensor
+// parallelism, and held by a meter. docs/extending.md explains each part.
 
 #include <cstdint>
 #include <cstdio>
@@ -10,13 +10,13 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/meter.hpp>
 #include <floptally/parallel/rank_work.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 
 using namespace floptally;
 
-/// A query sees itself and every `step`-th token before it, `taps` of them in all.
+/// A mask in which a query sees itself and every `step`-th token before it, `taps` keys in all.
 struct dilated_window {
     std::int32_t taps;
     std::int32_t step;
@@ -29,7 +29,8 @@ struct dilated_window {
     }
     constexpr pair_shape shape() const { return pair_shape::causal; }
 
-    /// What the first n queries of a sequence see: queries j·step … (j + 1)·step − 1 see j + 1 keys, up to all taps.
+    /// The pairs of the first n queries of a sequence: queries j·step … (j + 1)·step − 1 see j + 1 keys, up to all
+    /// taps.
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto most = static_cast<std::uint64_t>(taps);
         const auto by = static_cast<std::uint64_t>(step);
@@ -40,7 +41,7 @@ struct dilated_window {
     }
 };
 
-/// Against the definition, pair by pair.
+/// True where the mask counts the pairs of its definition, compared one by one.
 bool counts_its_pairs(const dilated_window& mask, const sequence& s) {
     const std::int64_t end = std::int64_t{s.past} + s.length;
     std::uint64_t pairs = 0;
@@ -52,15 +53,15 @@ bool counts_its_pairs(const dilated_window& mask, const sequence& s) {
     return rule(mask)(s) == pairs;
 }
 
-/// Most heads see a window, the last ones a dilated one (arXiv:2004.05150, section 3.1).
+/// An attention in which most heads see a window and the last ones a dilated window (arXiv:2004.05150, section 3.1).
 struct two_window_attention {
     std::uint64_t num_heads = 0;
-    std::uint64_t dilated_heads = 0;  ///< of them
+    std::uint64_t dilated_heads = 0;  ///< heads that see a dilated window
     std::uint64_t head_dim = 0;
     dilated_window dilated{};
 
     constexpr floptally::cost cost(const layer& where) const {
-        const std::uint64_t width = checked_multiply(num_heads, head_dim, "attention.qkv");
+        const std::uint64_t width = checked(num_heads, "attention.qkv") * head_dim;
         const value::set q = value::made(0);
         const value::set k = value::made(1);
         const value::set v = value::made(2);
@@ -90,7 +91,7 @@ struct two_window_attention {
 };
 static_assert(layer_part<two_window_attention>);
 
-/// What a dashboard may have counted so far.
+/// A convention such as a dashboard may have used so far.
 constexpr counted_statistics count_boxes(const rule& attends, const convention& how, const attention_context& model) {
     if (attends.is<dilated_window>()) {
         return rule(mask::box(attends.as<dilated_window>().taps));

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/model_config.hpp>
 #include <floptally/parallel/rank_work.hpp>
 
 using namespace floptally;

@@ -22,13 +22,13 @@
 
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/floptally.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/step/meter.hpp>
 
 namespace {
 
 class step_meter : public torch::CustomClassHolder {
   public:
-    /// An owner belongs to the device that is current where it is constructed: the guard stands before it.
+    /// An owner belongs to the device that is current when it is constructed, so that the guard comes before it.
     static c10::intrusive_ptr<step_meter> of(std::int64_t device, double peak_tflops) {
         const c10::cuda::CUDAGuard on(static_cast<c10::DeviceIndex>(device));
         return c10::make_intrusive<step_meter>(device, peak_tflops);
@@ -42,7 +42,7 @@ class step_meter : public torch::CustomClassHolder {
     void begin_step() { steps_.begin_step(stream()); }
     void end_step() { steps_.end_step(stream()); }
     void discard_step() { steps_.discard_step(stream()); }
-    /// Never waits: it hands over whatever steps are done by now.
+    /// Hands over the steps that are done, and never waits.
     void poll() { steps_.poll(); }
     void finish() { steps_.finish(stream()); }
     double mfu() const { return floptally::rates(totals_.run().totals).mfu; }
@@ -66,7 +66,7 @@ class step_meter : public torch::CustomClassHolder {
     }
 
   private:
-    /// The one that PyTorch queues its own kernels on, also in torch.cuda.graph.
+    /// The stream on which PyTorch queues its own kernels, also in torch.cuda.graph.
     [[nodiscard]] cudaStream_t stream() const { return c10::cuda::getCurrentCUDAStream(device_); }
 
     c10::DeviceIndex device_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // A real training loop on the CPU: a small Llama learns to write this project's documentation, byte by byte, from
-// packed rows of paragraphs. What floptally adds to such a loop is in `main`; the model (training_loop/) knows nothing
-// of it, so that the FLOPs of its own matmuls can be compared with those that floptally counts, every step.
+// packed rows of paragraphs. The lines that floptally adds to such a loop are in `main`; the model (training_loop/)
+// does not know of it, so that the FLOPs of its matmuls can be compared with those that floptally counts, every step.
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
 
@@ -55,7 +55,7 @@ double measured_peak_tflops() {
     return best;
 }
 
-/// The descriptor: what floptally knows of the model.
+/// The descriptor of the model, from which floptally counts.
 floptally::cost cost_of(const training::model_shape& shape) {
     const floptally::transformer<floptally::gqa, floptally::gated_mlp> llama{
         .hidden_size = shape.hidden_size,
@@ -68,8 +68,8 @@ floptally::cost cost_of(const training::model_shape& shape) {
     return llama.cost();
 }
 
-/// Whether the matmuls ran what was counted, pass by pass: the useful view over real tokens, the padded one over every
-/// slot, the executed one with all that the backward computed again. Says where not.
+/// True where the matmuls ran the FLOPs that were counted, pass by pass: the useful view over real tokens, the padded
+/// one over every slot, the executed one with all that the backward computed again. Prints each difference.
 bool agree(const floptally::breakdown& counted, const training::flops_ran& ran) {
     bool same = true;
     const auto compare = [&same](const char* what, floptally::flops expected, std::uint64_t measured) {
@@ -147,7 +147,7 @@ int train(const settings& chosen) {
     const training::adamw optimizer;
     const std::vector<training::parameter*> parameters = network.parameters();
 
-    // Once: the model, what its backward computes again, and the peak.
+    // Once: the model, its recompute, and the peak.
     const floptally::training_plan plan{
         .recomputed = chosen.shape.recompute_layers ? floptally::recompute::full : floptally::recompute::none,
         .flash_attention = chosen.shape.fused_attention};
@@ -207,8 +207,8 @@ int train(const settings& chosen) {
     std::printf("counted FLOPs are those that the matmuls ran, in each pass of all %llu steps\n\n",
                 static_cast<unsigned long long>(run.totals.steps));
 
-    // Where the time of the run went: one rank, which runs nothing twice and computes no masked tile. On a noisy
-    // machine the loop may beat the peak that was measured before it, and then there is no such thing.
+    // The waterfall of the run: one rank, which runs nothing twice and computes no masked tile. On a noisy machine the
+    // loop may beat the peak that was measured before it, and then there is no waterfall.
     const std::vector<floptally::work_at_peak> all = {{work, peak_tflops}};
     try {
         const floptally::waterfall where({.step = {run.totals.seconds, 1, peak_tflops},

@@ -9,12 +9,13 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
+#include <floptally/input/placeholders.hpp>
 #include <floptally/json.hpp>
 
 int main() {
     using namespace floptally;
 
-    // Once: the config.json of the checkpoint (load_config("…/config.json")), and what trains.
+    // Once: the config.json of the checkpoint (load_config("…/config.json")), and the weights that train.
     const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "qwen2_5_vl",
         "architectures": ["Qwen2_5_VLForConditionalGeneration"], "vocab_size": 152064, "hidden_size": 3584,
         "intermediate_size": 18944, "num_hidden_layers": 28, "num_attention_heads": 28, "num_key_value_heads": 4,

@@ -10,11 +10,11 @@
 #include "workloads.hpp"
 
 /// @file
-/// Samples with images, counted by a vision tower and a language model that both train.
+/// Samples with images, and their loads on a vision tower and a language model that both train.
 
 namespace workloads {
 
-/// Of Qwen2.5-VL-7B's widths. Every layer of the tower sees the whole image, as in a plain ViT.
+/// A model of Qwen2.5-VL-7B's widths. Every layer of the tower sees the whole image, as in a plain ViT.
 inline const floptally::flop_counter& vision_language_model() {
     using namespace floptally;
     static const flop_counter counted = [] {
@@ -37,22 +37,22 @@ inline const floptally::flop_counter& vision_language_model() {
     return counted;
 }
 
-/// Four patches are one token of the text.
+/// The tallies of samples, in whose text four patches are one token.
 inline std::vector<floptally::tally> tallies_of(const std::vector<visual_sample>& samples) {
     std::vector<floptally::tally> tallies;
     for (const visual_sample& sample : samples) {
-        floptally::tally& one = tallies.emplace_back(vision_language_model().masks());
+        floptally::tally& batch = tallies.emplace_back(vision_language_model().masks());
         std::uint64_t tokens = sample.text_tokens;
         for (const floptally::grid& image : sample.images) {
-            one.add(image);
+            batch.add(image);
             tokens += image.frame_patches() / 4;
         }
-        one.add(floptally::sequence{.length = static_cast<std::uint32_t>(tokens)});
+        batch.add(floptally::sequence{.length = static_cast<std::uint32_t>(tokens)});
     }
     return tallies;
 }
 
-/// Two loads of each sample: the language model, and the vision tower.
+/// Two loads of each sample: those on the language model and on the vision tower.
 inline std::vector<floptally::flops> loads_of(const std::vector<visual_sample>& samples) {
     const std::vector<floptally::load_rule> rules{{.components = "*", .load = 0},
                                                   {.components = "vision.*", .load = 1}};

@@ -7,14 +7,14 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/sequence.hpp>
+#include <floptally/rules/sequence.hpp>
 
 /// @file
-/// Samples whose costs differ as those of real batches do. Integers only, so that every compiler draws the same.
+/// Samples whose costs differ as those of real batches do, drawn with integers alone: the same on every compiler.
 
 namespace workloads {
 
-/// Vigna's SplitMix64.
+/// The generator SplitMix64 by Vigna.
 class generator {
   public:
     explicit generator(std::uint64_t seed) : state_(seed) {}
@@ -26,14 +26,14 @@ class generator {
         return z ^ (z >> 31);
     }
 
-    /// 0 … bound − 1; a little more often the small ones, by less than bound ÷ 2^64.
+    /// A number from 0 to bound − 1. Small ones are more frequent, by less than bound ÷ 2^64.
     std::uint64_t below(std::uint64_t bound) { return next() % bound; }
 
   private:
     std::uint64_t state_;
 };
 
-/// 2^(n / 65536), 16 bits after the point: a product of 2^(1/2), 2^(1/4), … as far as n has their bits.
+/// 2^(n / 65536) with 16 bits after the point: the product of those of 2^(1/2), 2^(1/4), … whose bits n has.
 inline std::uint64_t power_of_two(std::uint32_t n) {
     // 2^(2^-k) in 2^-32, for k = 1 … 16.
     constexpr std::array<std::uint64_t, 16> roots{
@@ -48,8 +48,8 @@ inline std::uint64_t power_of_two(std::uint32_t n) {
     return value >> 16 << (n >> 16);
 }
 
-/// Lengths whose logarithm is normal, of a median and with a `sigma` in hundredths, from 1 to `longest`. The normal
-/// number is the sum of twelve even ones, less six.
+/// Lengths from 1 to `longest` whose logarithm is normal, with a median and a `sigma` in hundredths. The normal number
+/// is the sum of twelve uniform ones, less six.
 inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint32_t median, std::uint32_t sigma,
                                                     std::uint32_t longest, std::uint64_t seed) {
     generator draw(seed);
@@ -59,7 +59,7 @@ inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint
         for (int i = 0; i < 12; ++i) {
             normal += static_cast<std::int64_t>(draw.below(65536));
         }
-        // Of the logarithm to base two: 1 ÷ ln 2 is 94548 ÷ 65536. Twenty octaves up, so that it is not negative.
+        // The logarithm to base two, since 1 ÷ ln 2 is 94548 ÷ 65536; twenty octaves more, so that it is not negative.
         const std::int64_t octaves = normal * sigma / 100 * 94548 / 65536 + 20 * 65536;
         const std::uint64_t factor = power_of_two(static_cast<std::uint32_t>(octaves < 0 ? 0 : octaves));
         const std::uint64_t drawn = median * factor >> 36;
@@ -68,7 +68,7 @@ inline std::vector<std::uint32_t> lognormal_lengths(std::size_t count, std::uint
     return lengths;
 }
 
-/// Lengths 64, 128, … up to `longest`; the n-th comes in proportion to 1 ÷ n.
+/// Lengths 64, 128, … up to `longest`, the n-th with a frequency in proportion to 1 ÷ n.
 inline std::vector<std::uint32_t> zipf_lengths(std::size_t count, std::uint32_t longest, std::uint64_t seed) {
     generator draw(seed);
     std::vector<std::uint64_t> sums;
@@ -83,13 +83,13 @@ inline std::vector<std::uint32_t> zipf_lengths(std::size_t count, std::uint32_t 
     return lengths;
 }
 
-/// Images and text of one sample; tokens of images stand in the text and are not in `text_tokens`.
+/// The images and the text of one sample. Tokens of images are in the text and not in `text_tokens`.
 struct visual_sample {
     std::uint32_t text_tokens;
     std::vector<floptally::grid> images;
 };
 
-/// 0 to 8 images of 448 x 448 pixels in patches of 14, and some text.
+/// Samples of 0 to 8 images of 448 x 448 pixels in patches of 14, and some text.
 inline std::vector<visual_sample> image_counts(std::size_t count, std::uint64_t seed) {
     generator draw(seed);
     const std::vector<std::uint32_t> texts = lognormal_lengths(count, 300, 80, 4096, seed + 1);
@@ -100,7 +100,7 @@ inline std::vector<visual_sample> image_counts(std::size_t count, std::uint64_t 
     return samples;
 }
 
-/// As in CORD: one photo of a receipt, upright and of any size, and what is written on it.
+/// Samples as in CORD: one upright photo of a receipt, of any size, and its text.
 inline std::vector<visual_sample> receipts(std::size_t count, std::uint64_t seed) {
     generator draw(seed);
     const std::vector<std::uint32_t> texts = lognormal_lengths(count, 200, 60, 2048, seed + 1);

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the docs say about the shape of the project is read from the docs and enforced.
+// The shape of the project, as the docs state it: read from the docs and enforced.
 
 #include <algorithm>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -15,7 +16,7 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/fmt.hpp>
+#include <floptally/step/report_table.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
@@ -25,19 +26,30 @@ namespace {
 
 const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
 
-/// "mask" → rank, from the fenced block `ranks` of docs/architecture.md.
-std::map<std::string, int> documented_ranks() {
-    std::map<std::string, int> ranks;
-    std::istringstream lines(fenced_blocks(read_text(source_dir / "docs/architecture.md"), "ranks").at(0));
-    int rank = 0;
-    for (std::string line; std::getline(lines, line); ++rank) {
-        std::istringstream names(line);
-        for (std::string name; names >> name;) {
-            REQUIRE(ranks.emplace(name, rank).second);
-        }
+/// A room's floor: it includes rooms of lower floors only. The adapters and the umbrella stand above all.
+constexpr int door = 1000;
+
+/// Rooms and their floors, from the fenced block `rooms` of docs/architecture.md: "3 rules ...".
+std::map<std::string, int> documented_rooms() {
+    std::map<std::string, int> floors;
+    std::istringstream lines(fenced_blocks(read_text(source_dir / "docs/architecture.md"), "rooms").at(0));
+    for (std::string line; std::getline(lines, line);) {
+        std::istringstream words(line);
+        int floor = 0;
+        std::string room;
+        REQUIRE(words >> floor >> room);
+        REQUIRE(floors.emplace(room, floor).second);
     }
-    return ranks;
+    return floors;
 }
+
+/// "batch/tally" stands in the room "batch"; "fmt" stands at the door, whose name is "".
+std::string room_of(const std::string& header) {
+    const std::size_t slash = header.find('/');
+    return slash == std::string::npos ? "" : header.substr(0, slash);
+}
+
+bool is_private(const std::string& header) { return header.find("/detail/") != std::string::npos; }
 
 /// The names between the angle brackets of a header's includes.
 const std::vector<std::string>& includes_of(const std::filesystem::path& header) {
@@ -62,9 +74,7 @@ std::map<std::string, std::filesystem::path> headers() {
     const std::filesystem::path root = source_dir / "include/floptally";
     for (const auto& entry : std::filesystem::recursive_directory_iterator(root)) {
         if (entry.is_regular_file()) {
-            const std::string folder = std::filesystem::relative(entry.path().parent_path(), root).generic_string();
-            if (folder == "models" && entry.path().stem() != "list") {
-                CHECK(includes_of(entry.path()).empty());  // a page is a literal
+            if (entry.path().extension() == ".page") {
                 continue;
             }
             found.emplace(std::filesystem::relative(entry.path(), root).replace_extension().generic_string(),
@@ -76,43 +86,100 @@ std::map<std::string, std::filesystem::path> headers() {
 
 constexpr std::string_view own = "floptally/";
 
-/// "floptally/mask.hpp" → "mask", "floptally/cuda/device_tally.cuh" → "cuda/device_tally"
+/// "floptally/rules/mask.hpp" → "mask", "floptally/cuda/device_tally.cuh" → "cuda/device_tally"
 std::string own_name(const std::string& included) {
     return std::filesystem::path(included.substr(own.size())).replace_extension().generic_string();
 }
 
 }  // namespace
 
-TEST_CASE("A header includes only headers of a lower rank, and every header has one") {
-    const auto ranks = documented_ranks();
+TEST_CASE("A header includes its own room and rooms of lower floors, and of those nothing private") {
+    auto floors = documented_rooms();
+    floors.emplace("", door);
     const auto found = headers();
-    REQUIRE(found.size() == ranks.size());
+    std::set<std::string> used;
     for (const auto& [name, path] : found) {
-        INFO(name);
-        REQUIRE(ranks.count(name) == 1);
+        const std::string room = room_of(name);
+        used.insert(room);
+        INFO("header " << name << ", room " << (room.empty() ? "door" : room));
+        REQUIRE(floors.count(room) == 1);
         for (const std::string& included : includes_of(path)) {
-            if (included.rfind(own, 0) == 0 && name != "models/list") {
-                INFO("includes " << included);
-                REQUIRE(ranks.count(own_name(included)) == 1);
-                CHECK(ranks.at(own_name(included)) < ranks.at(name));
+            if (included.rfind(own, 0) != 0) {
+                continue;
+            }
+            const std::string other = room_of(included.substr(own.size()));
+            INFO("includes " << included << ", room " << (other.empty() ? "door" : other));
+            REQUIRE(floors.count(other) == 1);
+            if (other == room) {
+                continue;
+            }
+            CHECK(floors.at(other) < floors.at(room));
+            CHECK_FALSE(is_private(included));
+        }
+    }
+    for (const auto& [room, floor] : floors) {
+        INFO(room << " is a room of docs/architecture.md and has no header");
+        CHECK(used.count(room) == 1);
+    }
+}
+
+TEST_CASE("Headers of a room include each other without circles") {
+    const auto found = headers();
+    std::map<std::string, int> state;  // 1: being visited, 2: left
+    const std::function<void(const std::string&)> visit = [&](const std::string& name) {
+        state[name] = 1;
+        for (const std::string& included : includes_of(found.at(name))) {
+            if (included.rfind(own, 0) != 0 || found.count(own_name(included)) == 0) {
+                continue;
+            }
+            INFO(name << " includes " << included);
+            CHECK(state[own_name(included)] != 1);
+            if (state[own_name(included)] == 0) {
+                visit(own_name(included));
             }
         }
+        state[name] = 2;
+    };
+    for (const auto& [name, path] : found) {
+        if (state[name] == 0) {
+            visit(name);
+        }
+    }
+}
+
+TEST_CASE("No room holds more than 15 % of the code or more than 26 public headers, and 12 headers stand at the door") {
+    std::map<std::string, std::size_t> lines;
+    std::map<std::string, std::size_t> publics;
+    std::size_t all = 0;
+    for (const auto& [name, path] : headers()) {
+        const std::string text = read_text(path);
+        const auto count = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+        if (room_of(name) != "models") {
+            lines[room_of(name)] += count;
+            all += count;
+        }
+        publics[room_of(name)] += is_private(name) ? 0U : 1U;
+    }
+    for (const auto& [room, count] : lines) {
+        INFO((room.empty() ? "door" : room) << ": " << count << " of " << all << " lines");
+        CHECK(count * 100 <= all * 15);
+        CHECK(publics.at(room) <= (room.empty() ? 12 : 26));
     }
 }
 
 TEST_CASE("The umbrella needs the standard library only, an adapter one third party, and none includes another") {
     const auto found = headers();
-    const std::set<std::string> third_parties{"fmt/", "nlohmann/", "pybind11/", "cuda", "nccl", "mpi"};
-    const std::set<std::string> adapters{"fmt",
-                                         "json",
-                                         "report_json",
-                                         "step/meter_json",
-                                         "parallel/mpi",
-                                         "parallel/nccl",
-                                         "python",
-                                         "waterfall/waterfall_json",
-                                         "waterfall/component_json",
-                                         "waterfall/kineto_trace"};
+    const std::set<std::string> third_parties{"nlohmann/", "cuda", "nccl", "mpi"};
+    const std::set<std::string> adapters{"json",
+                                         "mpi",
+                                         "nccl",
+                                         "json/report_json",
+                                         "json/meter_json",
+                                         "json/waterfall_json",
+                                         "json/byte_json",
+                                         "json/table_json",
+                                         "json/component_json",
+                                         "json/kineto_trace"};
     for (const auto& [name, unused] : found) {
         std::set<std::string> seen;
         std::set<std::string> used;
@@ -177,9 +244,7 @@ TEST_CASE("docs/testing.md says of every fuzz target what must hold") {
 }
 
 TEST_CASE("A stage is a pipeline's, ZeRO's or a schedule's of training; what a model is made of are parts") {
-    const std::set<std::string> of_stages{
-        "step/memory",         "training_plan",       "detail/reduction_schema",
-        "detail/scoped_words", "detail/python/ranks", "detail/python/waterfall_account"};
+    const std::set<std::string> of_stages{"step/memory", "count/training_plan"};
     std::set<std::string> seen;
     for (const auto& [name, path] : headers()) {
         const std::string text = read_text(path);
@@ -248,7 +313,7 @@ TEST_CASE("The C++ of the README and of docs/extending.md is cut from examples t
     are_cut_from(of_extending, {"latent_moe_training.cpp", "own_attention.cpp", "meter_over_ranks.cpp"});
 }
 
-TEST_CASE("docs/headers.md has every public header once, under its folder, and says which the umbrella brings") {
+TEST_CASE("docs/headers.md has every public header once, under its room, and says which the umbrella brings") {
     std::set<std::string> in_umbrella;
     std::vector<std::string> open{"floptally"};
     const auto found = headers();
@@ -266,7 +331,7 @@ TEST_CASE("docs/headers.md has every public header once, under its folder, and s
     }
     std::set<std::string> left;
     for (const auto& [name, path] : found) {
-        if (name.rfind("detail/", 0) != 0) {
+        if (!is_private(name)) {
             left.insert(name + path.extension().string());
         }
     }
@@ -342,7 +407,7 @@ TEST_CASE("Fields that docs/extending.md lists of a part are those of the struct
             at = end;
         }
         const auto header = std::find_if(words.begin(), words.end(),
-                                         [](const std::string& word) { return word.starts_with("model/"); });
+                                         [](const std::string& word) { return word.starts_with("descriptors/"); });
         if (header == words.end() || header + 1 == words.end()) {
             continue;
         }
@@ -406,13 +471,22 @@ TEST_CASE("The recipes of docs/cuda.md for a trainer's author are cut from examp
     }
 }
 
-TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {
+namespace {
+
+/// The total of one sequence of 8192 tokens of Llama-3-8B under a convention, and its row of the tables.
+struct counted_convention {
+    const floptally::convention* how;
+    floptally::flops total;
+    std::string name;  ///< as the tables have it: the default is bold
+    std::string row;
+};
+
+/// All conventions, the least total first.
+std::vector<counted_convention> counted_conventions() {
     const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally batch{model.masks()};
     batch.add(floptally::sequence{.length = 8192});
-    const std::string readme = read_text(source_dir / "README.md");
-    const std::string page = read_text(source_dir / "docs/conventions.md");
-    std::size_t in_readme = 0;
+    std::vector<counted_convention> all;
     for (const floptally::convention* how : floptally::conventions::all) {
         const bool inference = how == &floptally::conventions::vllm_prefill;
         const floptally::training_plan plan{.counted = inference ? floptally::counted_passes::forward
@@ -420,24 +494,62 @@ TEST_CASE("The tables of conventions in the README and the docs are what the lib
         const floptally::flops total = floptally::evaluate(model, batch, *how, plan).total();
         const std::string name(how->name);
         const std::string cell = how == &floptally::conventions::exact ? "**" + name + "**" : name;
-        const std::string row = std::string("| ")
-                                    .append(inference ? cell + " (forward)" : cell)
-                                    .append(" | ")
-                                    .append(floptally::grouped(total.low()))
-                                    .append(" |\n");
-        INFO(name);
-        CHECK(page.find("\n" + row) != std::string::npos);
-        CHECK(page.find("\n| `" + name + "` |") != std::string::npos);
+        all.push_back({how, total, cell,
+                       std::string("| ")
+                           .append(inference ? cell + " (forward)" : cell)
+                           .append(" | ")
+                           .append(floptally::grouped(total.low()))
+                           .append(" |\n")});
+    }
+    std::stable_sort(all.begin(), all.end(),
+                     [](const counted_convention& a, const counted_convention& b) { return a.total < b.total; });
+    return all;
+}
+
+/// docs/conventions.md with all totals, and with a row for each convention: a new one has its summary there.
+std::string conventions_page() {
+    std::string totals = "| convention | FLOPs |\n| --- | ---: |\n";
+    for (const counted_convention& counted : counted_conventions()) {
+        totals += counted.row;
+    }
+    std::string page = with_table(read_text(source_dir / "docs/conventions.md"), totals);
+    for (const floptally::convention* how : floptally::conventions::all) {
+        const std::string name(how->name);
+        if (page.find("\n| `" + name + "` |") == std::string::npos) {
+            const std::size_t end = page.find("\n\n", page.find("\n| preset | formula |"));
+            page.insert(end + 1, std::string("| `").append(name).append("` | | ").append(how->summary).append(" |\n"));
+        }
+    }
+    return page;
+}
+
+}  // namespace
+
+TEST_CASE("The tables of conventions in the README and the docs are what the library counts") {
+    INFO("write the page: floptally_tests \"docs/conventions.md is written\"");
+    const bool is_current = read_text(source_dir / "docs/conventions.md") == conventions_page();
+    CHECK(is_current);
+    const std::string readme = read_text(source_dir / "README.md");
+    std::size_t in_readme = 0;
+    for (const counted_convention& counted : counted_conventions()) {
+        INFO(counted.name);
         // The README has the best known ones.
-        const bool shown = readme.find("\n| " + cell + " |") != std::string::npos;
-        CHECK(shown == (readme.find("\n" + row) != std::string::npos));
+        const bool shown = readme.find("\n| " + counted.name + " |") != std::string::npos;
+        CHECK(shown == (readme.find("\n" + counted.row) != std::string::npos));
         in_readme += shown ? 1U : 0U;
     }
     CHECK(in_readme >= 9);
+    const floptally::cost model = floptally::presets::llama_3_8b.cost();
     floptally::tally pack{model.masks()};
     pack.add_lengths(std::vector<int>(16, 512));
     CHECK(read_text(source_dir / "docs/conventions.md")
               .find(floptally::grouped(floptally::evaluate(model, pack).total().low())) != std::string::npos);
+}
+
+TEST_CASE("docs/conventions.md is written", "[.writes]") {
+    const std::string page = conventions_page();
+    std::ofstream(source_dir / "docs/conventions.md", std::ios::binary) << page;
+    CHECK(read_text(source_dir / "docs/conventions.md") == page);
 }
 
 TEST_CASE("F19: every table of docs/performance.md names the program that printed it, and its section a commit") {

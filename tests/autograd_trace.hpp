@@ -29,7 +29,8 @@ struct weight_rule {
     std::uint64_t rank = 0;
 };
 
-/// Of a component ("mlp"), a weight ("up_proj"; empty: norms and tables) and a layer, −1 outside the layers.
+/// The training rule of a weight, by its component ("mlp"), its name ("up_proj"; empty: norms and tables) and its
+/// layer, −1 outside the layers.
 using rule_of = std::function<weight_rule(const std::string& component, const std::string& weight, int layer)>;
 
 struct tensor {
@@ -88,7 +89,7 @@ class tape {
         tensor keys;
         std::uint64_t pairs;
     };
-    /// The same over several kinds of keys, under one softmax and in one kernel.
+    /// An attention core over several kinds of keys, under one softmax and in one kernel.
     tensor joint_core(const std::string& component, std::uint64_t heads, std::uint64_t dim, tensor q,
                       const std::vector<kind_of_keys>& kinds) {
         ++core_;

@@ -20,7 +20,7 @@ inline nlohmann::json parsed(std::string text) {
 
 inline floptally::cost cost_of(const std::string& config) { return floptally::read_config(parsed(config)).cost; }
 
-/// What a count says besides, but for the sizes that a config written in a test leaves to its class.
+/// The notes of a count without those on sizes that a config written in a test leaves to its class.
 inline std::vector<std::string> notes_but_sizes(const floptally::model_config& model) {
     std::vector<std::string> notes;
     for (const std::string& note : model.notes) {

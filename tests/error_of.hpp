@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <floptally/error.hpp>
+#include <floptally/text/error.hpp>
 
 /// The text of the `floptally::error` that a call throws, "no error" where it throws none.
 template <class Call>

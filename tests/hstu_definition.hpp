@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <floptally/model/hstu_mask.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/rules/hstu_mask.hpp>
+#include <floptally/rules/sequence.hpp>
 
 namespace hstu_definition {
 
@@ -38,7 +38,7 @@ struct parts {
     }
 };
 
-/// Whether row i sees key j.
+/// True where row i sees key j.
 [[nodiscard]] constexpr bool attends(const floptally::hstu_mask& rule, const parts& s, std::int64_t i, std::int64_t j) {
     const std::int64_t context = rule.contextual ? s.context : 0;
     const std::int64_t targets_from = s.context + s.history;

@@ -16,11 +16,11 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
-#include <floptally/detail/pages/library.hpp>
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/json.hpp>
-#include <floptally/presets.hpp>
-#include <floptally/report_json.hpp>
+#include <floptally/json/report_json.hpp>
+#include <floptally/page_language/page_library.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
@@ -337,7 +337,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
          64ULL * 12 * 6 * 6144 * 2048 * 28, "causal"},
         {"axk1", 518983052288, 1349651529728, 64ULL * 8 * 6 * 7168 * 2048 * 60, "causal"},
         {"mistral4", 118972826624, 318767104000, 64ULL * 4 * 6 * 4096 * 2048 * 36, "causal"},
-        // Of 20 sparse layers without pairs, and scores, of 528 later blocks.
+        // 20 sparse layers have no pairs and no scores for 528 later blocks.
         {"deepseek_v4", 284325869015, 893244145664 - 20ULL * 528 * (4 * 64 * 512 + 2 * 64 * 128),
          64ULL * 6 * 6 * 4096 * 2048 * 43,
          "sliding_window(128) compressed_keys(128) best_compressed_keys(4,512) compressed_keys(4)"},
@@ -418,7 +418,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"blenderbot", 2696268800, 331588567040, 0, "encoder causal cross_attention"},
         {"blenderbot-small", 85113344, 10026024960, 0, "encoder causal cross_attention"},
     };
-    // Of the classes that the zoo alone counts: the parameters of each with its defaults.
+    // The classes that the zoo alone counts: the parameters of each with its defaults.
     const std::map<std::string_view, std::uint64_t> parameters{
         {"aimv2_text_model", 122958336},
         {"altclip_text_model", 559630080},

@@ -36,7 +36,7 @@ inline std::vector<floptally::axis_set> all_groups() {
     return all;
 }
 
-/// What an all-reduce does, without ranks: the words of every member, added up.
+/// The result of an all-reduce, without ranks: the words of every member, added up.
 inline std::vector<std::uint64_t> added_up(const std::vector<std::vector<std::uint64_t>>& messages,
                                            const std::vector<std::uint64_t>& ranks) {
     std::vector<std::uint64_t> sums(messages.at(0).size(), 0);

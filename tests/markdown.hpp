@@ -31,3 +31,14 @@ inline std::vector<std::string> fenced_blocks(const std::string& markdown, const
     }
     return blocks;
 }
+
+/// A page with `table` in place of the one that begins with the same line, and ends with the line before an empty one;
+/// or the page as it is, where it has none.
+inline std::string with_table(std::string page, const std::string& table) {
+    const std::size_t begin = page.find("\n" + table.substr(0, table.find('\n') + 1));
+    if (begin != std::string::npos) {
+        const std::size_t end = page.find("\n\n", begin + 1);
+        page.replace(begin + 1, (end == std::string::npos ? page.size() : end + 1) - begin - 1, table);
+    }
+    return page;
+}

@@ -15,10 +15,10 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/convention.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/training_plan.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/count/training_plan.hpp>
 
 namespace matmul_trace {
 
@@ -139,7 +139,7 @@ class step {
         run({component, pass::forward, place::layer, 1, keys, qk_dim});
     }
 
-    /// The same where the scores are trained.
+    /// A row of scores that are trained.
     void scores_row(std::string_view component, std::uint64_t keys, std::uint64_t qk_dim) {
         run({component, pass::forward, place::core, 1, keys, qk_dim});
         run({component, pass::backward_data, place::core, 1, qk_dim, keys});
@@ -178,7 +178,7 @@ class step {
         run({component, pass::backward_data, place::core, 3, halves, 1, 4});
     }
 
-    /// Those matmuls of another trace that a convention counts.
+    /// Appends the matmuls of another trace that a convention counts.
     template <class Predicate>
     void append(const step& other, Predicate counted) {
         for (const matmul& product : other.matmuls_) {

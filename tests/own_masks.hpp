@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/detail/seen_keys.hpp>
-#include <floptally/host_device.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistics/statistic_rule.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/seen_keys.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic_rule.hpp>
 
 /// @file
 /// Masks that a user brings, which the library knows nothing of: on the host, in constants and in kernels.
@@ -32,7 +32,7 @@ struct dilated_window {
         }
     }
 
-    /// Of the first n rows: rows j·step … are of j + 1 taps, up to all.
+    /// The pairs of the first n rows: rows j·step … see j + 1 taps each, up to all taps.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto most = static_cast<std::uint64_t>(taps);
         const auto by = static_cast<std::uint64_t>(step);

@@ -11,9 +11,12 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <vector>
+
+#include <floptally/conventions/all.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
@@ -158,8 +161,21 @@ std::uint64_t number(const json& text) { return std::stoull(text.get<std::string
 
 struct refusal {
     const char* arguments;
-    const char* error;  ///< what follows "floptally: error: "
+    const char* error;  ///< what follows "floptally: error: "; CONVENTIONS are the names of all
 };
+
+/// An error with the names of all conventions in place of CONVENTIONS.
+std::string with_conventions(std::string error) {
+    const std::size_t place = error.find("CONVENTIONS");
+    if (place != std::string::npos) {
+        std::string names;
+        for (const floptally::convention* how : floptally::conventions::all) {
+            names.append(names.empty() ? "" : ", ").append(how->name);
+        }
+        error.replace(place, std::string_view("CONVENTIONS").size(), names);
+    }
+    return error;
+}
 
 constexpr refusal refusals[] = {
     {"",
@@ -401,10 +417,8 @@ constexpr refusal refusals[] = {
     {"flops --config whisper.json --lengths 5 --audio-frames 3000 --encoder-lengths 1500",
      "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
-    {"flops --config m.json --lengths 5 --convention foo",
-     R"(convention: unknown name "foo"; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, maxtext_2026, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
-    {"flops --config m.json --lengths 5 --convention ''",
-     R"(convention: unknown name ""; known: exact, megatron, megatron_bridge, nemo_automodel, nemo_automodel_hybrid, maxtext, maxtext_2026, bionemo, levanter, nanotron, vllm_prefill, hf_6nd, palm, nanogpt, torchtitan, torchtitan_2026, verl, verl_2026, flash_attention, torch_flop_counter, torch_flop_counter_eager, recsys_examples)"},
+    {"flops --config m.json --lengths 5 --convention foo", R"(convention: unknown name "foo"; known: CONVENTIONS)"},
+    {"flops --config m.json --lengths 5 --convention ''", R"(convention: unknown name ""; known: CONVENTIONS)"},
     {"flops --config m.json --lengths 5 --convention exact --convention exact",
      "convention: is given 2 times; must be given once"},
     {"flops --config m.json --lengths 5 --phase all", R"(phase: must be one of train, forward, backward, got "all")"},
@@ -559,7 +573,7 @@ TEST_CASE("bad input: exit status 2, nothing on standard output, one line that n
         const outcome result = run(row.arguments);
         CHECK(result.status == 2);
         CHECK(result.out.empty());
-        CHECK(result.err == "floptally: error: " + std::string(row.error) + "\n");
+        CHECK(result.err == "floptally: error: " + with_conventions(row.error) + "\n");
     }
 }
 
@@ -721,7 +735,7 @@ TEST_CASE("packed rows: boundaries, slots and mock sequences") {
     CHECK(mock["count"] == json{{"useful", "2"}, {"padded", "3"}});
     CHECK(mock["tokens"] == json{{"useful", "1536"}, {"padded", "1792"}});
 
-    // Boundaries of the real sequences alone, behind which the collator appended mock sequences.
+    // Boundaries of the real sequences alone, after which the collator appended mock sequences.
     CHECK(run_json(row + " --cu-seqlens-real 0,512,1536") == run_json(row + " --num-real-seqs 2"));
     CHECK(run_json(row + " --cu-seqlens-padded 0,512,1664,1792 --cu-seqlens-real 0,512,1536")["statistics"] == mock);
 
@@ -835,7 +849,7 @@ TEST_CASE("the options of a batch add up") {
 TEST_CASE("F27: rules say what trains: LoRA, frozen weights, layers and parts") {
     const std::string count = "flops --config small.json --lengths 100 ";
     const json lora = run_json(count + "--rules '*=frozen,*/q_proj=lora4,*/v_proj=lora4'");
-    // tests/training_plan.test.cpp, F40: the same model product by product.
+    // tests/count/training_plan.test.cpp, F40: the same model product by product.
     CHECK(total(lora) == "38419200");
     CHECK(total(lora, "executed") == std::to_string(39065600 + 2 * 2 * 64 * 5050));
     CHECK(total(run_json(count + "--rules '*=frozen,*/q_proj=lora4,*/v_proj=lora4' --attention-backward eager"),
@@ -852,7 +866,7 @@ TEST_CASE("F27: rules say what trains: LoRA, frozen weights, layers and parts") 
     const json head = run_json(count + "--rules '*=frozen,lm_head:*=trainable'");
     CHECK(number(head["flops"]["useful"]["total"]) ==
           number(frozen["flops"]["useful"]["total"]) + 2ULL * 64 * 97 * 100);
-    // Of layer 1's MLP: three dW, and dX of down alone, since nothing below trains.
+    // Layer 1's MLP adds three dW, and dX of down alone, since nothing below trains.
     const json last = run_json(count + "--rules '*=frozen,mlp@1=trainable'");
     CHECK(number(last["flops"]["useful"]["total"]) ==
           number(frozen["flops"]["useful"]["total"]) + 2ULL * 64 * (97 + 4 * 128) * 100);
@@ -923,7 +937,7 @@ TEST_CASE("Muon's products are the optimizer's own, of the weights that train, o
     const json report = run_json(count + "--muon 5 --row-length 128 --convention megatron");
     CHECK(total(report) == total(run_json(count + "--convention megatron")));
     CHECK(run(count + "--muon 5").out.find("\n  measured(optimizer_steps) ") != std::string::npos);
-    // What is padded is not the optimizer's.
+    // The optimizer has no padding.
     CHECK(run_json(count + "--muon 5 --row-length 128")["padding"]["in_slots"] ==
           run_json(count + "--row-length 128")["padding"]["in_slots"]);
     const json mfu = run_json(
@@ -1378,9 +1392,9 @@ TEST_CASE("models, accelerators and conventions are listed as a table and as JSO
         CHECK(report.size() == (std::string_view(r.command) == "models" ? 3 : 2));
     }
     CHECK(run_json("models")["models"].back() == "floptally");
-    CHECK(run_json("models")["pages"]["llama"] == "include/floptally/models/llama.hpp");
+    CHECK(run_json("models")["pages"]["llama"] == "include/floptally/models/llama.page");
     CHECK_FALSE(run_json("models")["pages"].contains("floptally"));  // a format, no page
-    CHECK(run("models").out.find("include/floptally/models/gpt_oss.hpp\n") != std::string::npos);
+    CHECK(run("models").out.find("include/floptally/models/gpt_oss.page\n") != std::string::npos);
     const json report = run_json("accelerators");
     for (const json& part : report["accelerators"]) {
         CHECK(part["source"]["url"].get<std::string>().starts_with("https://"));

@@ -8,10 +8,10 @@
 #include <vector>
 
 /// @file
-/// What public training frameworks balance samples with, written from the algorithms and as plainly: the rank of each
-/// sample. They are what `partition` is compared with, in its tests and in its benchmark.
+/// The balancers of public training frameworks, written plainly from their algorithms: each gives the rank of each
+/// sample. `partition` is compared with them, in its tests and in its benchmark.
 ///
-/// * Karmarkar-Karp of verl (`verl/utils/seqlen_balancing.py`, `karmarkar_karp` behind
+/// * Karmarkar-Karp of verl (`verl/utils/seqlen_balancing.py`, `karmarkar_karp` under
 ///   `get_seqlen_balanced_partitions`), which recsys-examples (`commons/perf_model/partitioner.py` and its C++ twin
 ///   `csrc/kk_partition.cpp`) has with the same order of ties, and slime, AReaL and others copied.
 /// * verl's `greedy_partition`: samples as they come, each to the lightest.
@@ -26,7 +26,7 @@ struct subset {
     std::uint64_t sum = 0;
     std::vector<std::pair<std::size_t, std::uint64_t>> members{};  ///< index and cost
 
-    /// By sum, then by how many there are, then by the list itself.
+    /// The order of subsets: by sum, then by number of members, then by the members themselves.
     [[nodiscard]] friend bool operator<(const subset& a, const subset& b) {
         if (a.sum != b.sum) {
             return a.sum < b.sum;
@@ -44,7 +44,7 @@ struct partial_partition {
     }
     [[nodiscard]] std::uint64_t spread() const { return subsets.front().sum - subsets.back().sum; }
 
-    /// What the heap has on top: the largest spread, of equal ones that with the larger first subset.
+    /// The order of the heap: on top is the largest spread; of equal spreads, the one with the larger first subset.
     [[nodiscard]] friend bool operator<(const partial_partition& a, const partial_partition& b) {
         return a.spread() != b.spread() ? a.spread() < b.spread() : a.subsets.front() < b.subsets.front();
     }

@@ -27,7 +27,7 @@ inline bytes filled_with_payloads(const floptally::rank_exchange& how) {
     });
 }
 
-/// Whether each sample that a rank should have received is there, as it was.
+/// True where each sample that a rank should have received is there, unchanged.
 inline bool received_payloads(const floptally::rank_exchange& how, const bytes& received) {
     bool all = received.size() == how.receive.bytes();
     for (std::size_t place = 0; all && place < how.receive.samples.size(); ++place) {

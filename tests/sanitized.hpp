@@ -19,7 +19,7 @@ inline constexpr bool is_sanitized = false;
 inline constexpr bool is_sanitized = false;
 #endif
 
-/// Whether the case of that number is left out of a list of which sanitizers take one in `n`.
+/// True where a case is left out, by its number in a list of which sanitizers run one case in `n`.
 [[nodiscard]] constexpr bool skipped_when_sanitized(std::size_t number, std::size_t n) {
     return is_sanitized && number % n != 0;
 }

@@ -14,10 +14,10 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/meter.hpp>
-#include <floptally/report.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/meter_state.hpp>
 #include <floptally/step/meter_worker.hpp>
+#include <floptally/step/report.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

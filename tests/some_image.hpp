@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include <floptally/statistics/grid_rules.hpp>
-#include <floptally/statistics/listed_rules.hpp>
-#include <floptally/statistics/rule.hpp>
+#include <floptally/rules/grid_rules.hpp>
+#include <floptally/rules/listed_rules.hpp>
+#include <floptally/rules/rule.hpp>
 
 /// An image that a model takes: its sides divide by every merge size of the zoo; of a model with a table of its patches
 /// it has as many as that says.

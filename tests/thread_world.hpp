@@ -60,7 +60,7 @@ class thread_world {
             last_;  // of the round that is complete; the next one cannot complete before all read
     };
 
-    /// What a rank is given: the reducer over one group.
+    /// The reducer over one group that a rank is given.
     class reducer {
       public:
         explicit reducer(std::shared_ptr<group> over) : over_(std::move(over)) {}

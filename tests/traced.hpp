@@ -20,7 +20,7 @@ using namespace floptally;
 using matmul_trace::sequence_list;
 using matmul_trace::step;
 
-/// What a descriptor's forward pass is: for the real tokens (padded = false) or for the slots.
+/// The forward pass of a descriptor: for the real tokens (padded = false) or for the slots.
 using walk = std::function<void(step&, const sequence_list&, bool padded)>;
 
 inline const std::vector<training_plan>& every_plan() {

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/error.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// The options of the program as text and as numbers.
@@ -23,8 +23,6 @@
 namespace program {
 
 using floptally::error;
-
-// ---- the text of one option into numbers ----
 
 template <class Number>
 std::optional<Number> parse(std::string_view text) {
@@ -49,7 +47,7 @@ inline std::uint64_t parse_count(std::string_view text, const std::string& field
     return *value;
 }
 
-/// Integers apart by white space or commas. A comma must stand between two of them.
+/// The integers of a text, apart by white space or commas. A comma must be between two of them.
 inline std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
     constexpr std::string_view blanks = " \t\r\n";
     std::vector<std::int64_t> values;
@@ -72,8 +70,6 @@ inline std::vector<std::int64_t> parse_integers(std::string_view text, const std
     return values;
 }
 
-// ---- the options of a command ----
-
 /// Parsed options. The FIELD of an error is an option's long name with _ for -.
 class arguments {
   public:
@@ -83,7 +79,7 @@ class arguments {
         }
     }
 
-    /// The same, where an option of that prefix stands above the one without.
+    /// The options where one with that prefix is used before the one without.
     [[nodiscard]] arguments with_prefix(std::string prefix) const {
         arguments other = *this;
         other.prefix_ = std::move(prefix);

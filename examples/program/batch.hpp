@@ -17,11 +17,11 @@
 #include <vector>
 
 #include <floptally/batch/integer_view.hpp>
-#include <floptally/batch/model_input.hpp>
-#include <floptally/error.hpp>
-#include <floptally/model/muon.hpp>
-#include <floptally/model_config.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/count/muon.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/input/model_input.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
 
 #include "arguments.hpp"
 
@@ -59,7 +59,7 @@ inline std::string read_file(const std::string& path, const std::string& field) 
     return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Values of a repeated option that may also stand in one, apart by commas.
+/// The values of a repeated option, several of which may be in one, apart by commas.
 inline std::vector<std::string> comma_separated(const std::vector<std::string>& values) {
     std::vector<std::string> parts;
     for (std::string_view rest : values) {
@@ -72,7 +72,7 @@ inline std::vector<std::string> comma_separated(const std::vector<std::string>& 
     return parts;
 }
 
-/// "512@4096": new tokens after cached ones.
+/// New tokens after cached ones, from "512@4096".
 inline floptally::sequence parse_new_tokens(std::string_view text, const std::string& field) {
     const std::size_t at = text.find('@');
     if (at == std::string_view::npos) {
@@ -89,7 +89,7 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     return tokens;
 }
 
-/// "8,900,100,2": contextual tokens, history, targets and how many of them are a group (1 where it is not said).
+/// An HSTU sequence from "8,900,100,2": contextual tokens, history, targets and the size of their groups (default 1).
 inline floptally::sequence parse_sequence(std::string_view text, const std::string& field) {
     std::uint32_t numbers[4] = {0, 0, 0, 1};
     std::size_t given = 0;
@@ -106,7 +106,7 @@ inline floptally::sequence parse_sequence(std::string_view text, const std::stri
     return floptally::hstu_sequence(numbers[0], numbers[1], numbers[2], numbers[3], field);
 }
 
-/// "1,32,48": an image or a clip in patches before merging.
+/// An image or a clip in patches before merging, from "1,32,48".
 inline floptally::grid parse_grid(std::string_view text, const std::string& field) {
     const std::vector<std::int64_t> thw = parse_integers(text, field);
     if (thw.size() != 3) {
@@ -122,7 +122,7 @@ inline floptally::grid parse_grid(std::string_view text, const std::string& fiel
     return {numbers[0], numbers[1], numbers[2]};
 }
 
-/// "900:1024": useful and padded visits of tokens to experts; one number is both.
+/// Useful and padded visits of tokens to experts, from "900:1024"; a single number is both.
 inline floptally::model_input::measured_word parse_routed(std::string_view text) {
     const std::size_t colon = std::min(text.find(':'), text.size());
     const auto visits = [](std::string_view number) {
@@ -132,7 +132,7 @@ inline floptally::model_input::measured_word parse_routed(std::string_view text)
     return {"routed", useful, colon == text.size() ? useful : visits(text.substr(colon + 1))};
 }
 
-/// `grid_thw` of the library is --grid here, `sequences` is --sequence.
+/// The spelling of inputs as options: `grid_thw` of the library is --grid here, `sequences` is --sequence.
 inline constexpr floptally::input_spelling spelling{
     [](std::string_view name) {
         return std::string(name == "grid_thw" ? "grid" : name == "sequences" ? "sequence" : name);
@@ -144,7 +144,7 @@ inline constexpr floptally::input_spelling spelling{
     },
     "either --lengths or --lengths-file"};
 
-/// What the options say, and the integers that it points to.
+/// The batch of the options, and the integers that it points to.
 class read_input {
   public:
     explicit read_input(const arguments& args) : args_(args) {
@@ -197,7 +197,7 @@ class read_input {
     [[nodiscard]] const floptally::model_input& get() const { return input_; }
 
   private:
-    /// Flags, a row a line; lines without any are no rows.
+    /// The rows of flags in a file, one a line. Empty lines are no rows.
     floptally::model_input::flag_rows read_rows(std::string_view text) {
         floptally::model_input::flag_rows made;
         std::vector<std::int64_t>& flags = kept_.emplace_back();
@@ -258,7 +258,7 @@ class read_input {
 
     const arguments& args_;
     floptally::model_input input_;
-    std::deque<std::vector<std::int64_t>> kept_;  // whose elements stay where they are
+    std::deque<std::vector<std::int64_t>> kept_;  // a deque does not move its elements
 };
 
 }  // namespace program

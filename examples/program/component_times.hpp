@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/waterfall/component_json.hpp>
-#include <floptally/waterfall/component_text.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/json/component_json.hpp>
+#include <floptally/json/kineto_trace.hpp>
 #include <floptally/waterfall/component_times.hpp>
-#include <floptally/waterfall/kineto_trace.hpp>
 #include <floptally/waterfall/module_rules.hpp>
 #include <floptally/waterfall/trace_times.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -32,13 +32,13 @@ inline void add_times_options(cxxopts::Options& options) {
         cxxopts::value<std::string>(), "LIST");
 }
 
-/// What the options say of the time of components; nothing where they say nothing.
+/// The times of components from the options; none where there are no such options.
 struct measured_times {
     floptally::component_times given{};
     std::vector<std::string> notes{};
 };
 
-/// `work` is of the step: its components are those that a trace's parts are looked for in.
+/// The measured times from the options, for the work of a step, among whose components a trace's parts are looked up.
 inline std::optional<measured_times> read_times(const arguments& args,
                                                 const std::vector<floptally::work_at_peak>& work) {
     const auto times = args.text("component-times");
@@ -70,7 +70,7 @@ inline std::optional<measured_times> read_times(const arguments& args,
                           std::vector<std::string>(made.notes().begin(), made.notes().end())};
 }
 
-/// A report by component behind that of the whole, with each note in a line of its own.
+/// The report by component, after that of the whole, with each note in a line of its own.
 inline std::string show(const std::string& by_component, const std::vector<std::string>& notes, std::string_view mark) {
     std::string text = "\n" + by_component;
     for (const std::string& note : notes) {

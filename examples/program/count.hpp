@@ -10,14 +10,15 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/batch/add_input.hpp>
-#include <floptally/batch/input_padding.hpp>
+#include <floptally/count/muon.hpp>
+#include <floptally/count/padding.hpp>
+#include <floptally/count/training_rules.hpp>
+#include <floptally/descriptors/component_name.hpp>
 #include <floptally/floptally.hpp>
+#include <floptally/input/add_input.hpp>
+#include <floptally/input/input_padding.hpp>
 #include <floptally/json.hpp>
-#include <floptally/model/component_name.hpp>
-#include <floptally/model/muon.hpp>
-#include <floptally/report.hpp>
-#include <floptally/training_rules.hpp>
+#include <floptally/step/report.hpp>
 
 #include "arguments.hpp"
 #include "batch.hpp"
@@ -68,12 +69,12 @@ inline floptally::model_config read_config(const arguments& args) {
         if (!file) {
             throw error("page", fmt::format("cannot read \"{}\"", *page));
         }
-        options.pages.emplace_back(std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>());
+        options.pages.emplace_back(std::string(std::istreambuf_iterator<char>(file), {}), *page);
     }
     return path == "-" ? floptally::read_config(std::cin, options) : floptally::load_config(path, options);
 }
 
-/// A list of names apart by commas, each as long as a component's may be.
+/// The names of a text, apart by commas, each as long as that of a component may be.
 inline std::vector<floptally::component_name> read_names(const std::string& text, const std::string& field) {
     std::vector<floptally::component_name> names;
     for (const std::string& name : comma_separated({text})) {
@@ -119,7 +120,7 @@ inline floptally::training_plan read_plan(const arguments& args) {
     return plan;
 }
 
-/// A component that the model lacks would be computed again nowhere, without a word.
+/// Throws where a component to be recomputed is not in the model, since it would silently be recomputed nowhere.
 inline void require_components(const floptally::cost& model, const floptally::training_plan& plan) {
     for (const floptally::component_name& one : plan.recomputed_components) {
         if (model.components().find(one) == model.components().size()) {
@@ -128,7 +129,7 @@ inline void require_components(const floptally::cost& model, const floptally::tr
     }
 }
 
-/// A plan and an optimizer are options here, and so are the fields of their errors.
+/// Runs a call. The fields of its errors, of plans and optimizers, become the names of options.
 template <class Do>
 decltype(auto) naming_options(Do what) {
     try {
@@ -146,7 +147,7 @@ decltype(auto) naming_options(Do what) {
     }
 }
 
-/// The model with the products of its optimizer, where these are asked for.
+/// The model, with the products of its optimizer where the options ask for these.
 inline floptally::model_config with_optimizer(const arguments& args, const floptally::model_config& model,
                                               const floptally::training_plan& plan) {
     const auto iterations = args.text("muon");

@@ -7,18 +7,18 @@
 #include <optional>
 #include <string>
 
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/model_config.hpp>
-#include <floptally/report.hpp>
+#include <floptally/hardware/peak.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/peak.hpp>
 #include <floptally/step/precision_rules.hpp>
+#include <floptally/step/report.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
 
 /// @file
-/// What a step took: its time, its GPUs and their peaks, from the options.
+/// The measurement of a step from the options: its time, its GPUs and their peaks.
 
 namespace program {
 
@@ -84,7 +84,7 @@ inline floptally::mfu_report measure(const arguments& args, const floptally::rep
     return mfu;
 }
 
-/// What runs in which precision, where --precisions says it; of a batch that is counted under `plan`.
+/// The precisions of --precisions, for a batch that is counted under `plan`; none without the option.
 inline std::optional<floptally::mixed_precision> mixed_precision_of(const arguments& args,
                                                                     const floptally::model_config& model,
                                                                     const floptally::report& counted,

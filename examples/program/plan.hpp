@@ -6,16 +6,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/model_config.hpp>
-#include <floptally/report.hpp>
+#include <floptally/step/report.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 
 /// @file
-/// `floptally plan`: how long a training run takes, and how many GPU hours.
+/// `floptally plan`: the days and the GPU hours of a training run.
 
 namespace program {
 

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include <floptally/floptally.hpp>
-#include <floptally/fmt.hpp>
+#include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/json.hpp>
-#include <floptally/report.hpp>
-#include <floptally/report_json.hpp>
-#include <floptally/step/memory_bandwidth.hpp>
+#include <floptally/json/report_json.hpp>
+#include <floptally/step/report.hpp>
+#include <floptally/step/report_table.hpp>
 
 #include "arguments.hpp"
 #include "bytes.hpp"
@@ -34,8 +34,6 @@
 namespace program {
 
 using json = nlohmann::ordered_json;
-
-// ---- flops, mfu ----
 
 inline floptally::report count(const arguments& args) { return count(args, read_model(args)); }
 
@@ -57,8 +55,6 @@ inline std::string run_mfu(const arguments& args) {
     }
     return show(args, counted);
 }
-
-// ---- models, accelerators, conventions ----
 
 inline std::string run_models(const arguments& args) {
     const auto types = floptally::known_model_types();
@@ -135,8 +131,6 @@ inline std::string run_conventions(const arguments& args) {
     return args.as_json() ? json{{"version", floptally::version}, {"conventions", listed}}.dump(2) + "\n" : table;
 }
 
-// ---- the program ----
-
 struct command {
     std::string_view name;
     std::string_view summary;
@@ -163,7 +157,7 @@ inline std::string help() {
     return text + "\n  floptally COMMAND --help, floptally --version\n";
 }
 
-/// The option that cxxopts complains about: it stands between quotation marks, ‘’ or ''.
+/// The option in a message of cxxopts, which is in quotation marks, ‘’ or ''.
 inline std::string quoted_option(std::string_view message) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_";
     const std::size_t quote = message.find_first_of("'\xE2");
@@ -175,7 +169,7 @@ inline std::string quoted_option(std::string_view message) {
     return arguments::field(std::string(message.substr(first, length)));
 }
 
-/// Says what is wrong in our words: those of cxxopts differ from version to version.
+/// Throws an error of cxxopts in our words, since its own differ from version to version.
 inline cxxopts::ParseResult parse_options(cxxopts::Options& options, std::string_view command, int argc, char** argv) {
     try {
         return options.parse(argc, argv);
@@ -222,7 +216,7 @@ inline std::string run(int argc, char** argv) {
                                         : fmt::format("must be {}, got \"{}\"", names, name));
 }
 
-/// One line, whatever stands in a message.
+/// The message as one line.
 inline int fail(std::string_view message, int status) {
     std::string line(message);
     std::replace_if(
@@ -232,7 +226,7 @@ inline int fail(std::string_view message, int status) {
     return status;
 }
 
-/// The whole program: its exit status.
+/// Runs the program; returns its exit status.
 inline int main(int argc, char** argv) {
     constexpr int bad_input = 2;
     constexpr int other_failure = 1;

@@ -13,14 +13,14 @@
 #include <vector>
 
 #include <floptally/bytes/byte_report.hpp>
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
-#include <floptally/model_config.hpp>
+#include <floptally/json/waterfall_json.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
+#include <floptally/parallel/pipeline_work.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
-#include <floptally/waterfall/pipeline_work.hpp>
 #include <floptally/waterfall/waterfall.hpp>
-#include <floptally/waterfall/waterfall_json.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
 
 #include "arguments.hpp"
@@ -30,7 +30,7 @@
 #include "measure.hpp"
 
 /// @file
-/// `floptally waterfall` and `whatif`: where the time of a step went, and where it would go.
+/// `floptally waterfall` and `whatif`: the lines of a step's time, and those with other choices.
 
 namespace program {
 
@@ -56,7 +56,7 @@ inline void add_waterfall_options(cxxopts::Options& options) {
     add_times_options(options);
 }
 
-/// Those of which the step in question may have another value, as --then-NAME.
+/// The options of which the other step may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
     constexpr std::string_view changeable[] = {"recompute",
@@ -121,7 +121,7 @@ inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
     return times;
 }
 
-/// From a pipeline's own stages, or from the work of each rank.
+/// The times of ranks, from a pipeline's stages or from the work of each rank.
 inline std::optional<floptally::rank_times> read_ranks(const arguments& args, const floptally::model_config& model,
                                                        const floptally::report& counted) {
     const auto pp = args.text("pp");
@@ -162,7 +162,7 @@ inline std::optional<floptally::rank_times> read_ranks(const arguments& args, co
     return floptally::rank_times::of(runs);
 }
 
-/// FLOPs by the peaks that they run at.
+/// The FLOPs of a step by the peaks that they run at.
 inline std::vector<floptally::work_at_peak> read_work(const arguments& args, const floptally::model_config& model,
                                                       const floptally::report& counted,
                                                       const floptally::training_plan& plan) {
@@ -172,7 +172,7 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
     return {{floptally::flop_counter(model, counted.counted_as, plan).evaluate(counted.batch), peak_of(args).tflops}};
 }
 
-/// What components need at the memory's bandwidth, where that is known. Of adapters no bytes are counted.
+/// The time that components need at the memory's bandwidth, where that is known. Bytes of adapters are not counted.
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
                                                             const std::vector<floptally::work_at_peak>& work) {
@@ -187,7 +187,7 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
     return floptally::memory_time(moved, work, *tbps, batches_of(args));
 }
 
-/// All that the options say of a step but its time.
+/// The account of a step from the options, without its time.
 inline floptally::step_account read_account(const arguments& args, const floptally::model_config& model) {
     const floptally::report counted = count(args, model);
     if (counted.counted_as.name != floptally::conventions::exact.name) {
@@ -257,8 +257,6 @@ inline std::string run_waterfall(const arguments& args) {
                    (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "");
     }
 }
-
-// ---- whatif ----
 
 inline std::string run_whatif(const arguments& args) {
     const floptally::model_config model = read_model(args);

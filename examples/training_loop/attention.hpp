@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Causal attention within each sequence of a packed row, forward and backward. Row by row, over the attended keys only:
-// a masked pair is never multiplied, so what runs is what is counted.
+// a masked pair is never multiplied, so that exactly the counted FLOPs run.
 #pragma once
 
 #include <algorithm>
@@ -38,8 +38,8 @@ struct attention_heads {
     [[nodiscard]] float scale() const { return 1 / std::sqrt(static_cast<float>(dim)); }
 };
 
-/// What the backward needs of the forward: either every attended probability, or one number a row from which they are
-/// made again, as fused kernels do.
+/// The values that the backward needs of the forward: either every attended probability, or one number a row from which
+/// they are made again, as fused kernels do.
 struct attention_memory {
     std::vector<float> probabilities{};  ///< empty where attention is fused
     std::vector<float> log_sums{};       ///< log Σ exp of each row of scores

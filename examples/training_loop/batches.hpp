@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real text as packed rows: paragraphs of different lengths one behind the other, and their boundaries.
+// Real text as packed rows: paragraphs of different lengths one after another, and their boundaries.
 #pragma once
 
 #include <algorithm>
@@ -19,8 +19,8 @@
 
 namespace training {
 
-/// One microbatch: sequences one behind the other, no token of one sees a token of another. What is left of the row is
-/// filled with a mock sequence, as collators do that pad to a fixed shape; kernels process it, nobody learns from it.
+/// A microbatch of sequences one after another, none of which sees a token of another. The rest of the row is a mock
+/// sequence, as collators add that pad to a fixed shape: kernels process it, and nobody learns from it.
 struct packed_batch {
     std::vector<std::uint8_t> tokens{};   ///< bytes; every slot of the row
     std::vector<std::uint8_t> targets{};  ///< the byte that follows each

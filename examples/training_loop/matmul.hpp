@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only function of the training loop that multiplies matrices. It adds what it multiplied to a counter, so that the
-// loop can say what really ran, without knowing anything about models.
+// The only function of the training loop that multiplies matrices. It adds the FLOPs that it ran to a counter, and
+// knows nothing of models.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 
 namespace training {
 
-/// A view of rows and columns of floats that somebody else owns.
+/// A view of rows and columns of floats that another object owns.
 template <class Float>
 struct basic_matrix {
     Float* data = nullptr;
@@ -63,7 +63,7 @@ struct tensor {
     return copy;
 }
 
-/// In which pass of a training step a matmul runs.
+/// The pass of a training step in which a matmul runs.
 enum class pass : std::uint8_t {
     forward,
     backward_data,     ///< gradients of activations

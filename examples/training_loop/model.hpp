@@ -47,7 +47,7 @@ struct layer_parameters {
     }
 };
 
-/// What one layer keeps from its forward for its backward.
+/// The values that one layer keeps from its forward for its backward.
 struct layer_memory {
     tensor attention_input, q, k, v, attended, middle, mlp_input, gate, up, product;
     attention_memory attention;
@@ -144,7 +144,7 @@ class model {
     }
 
   private:
-    // ---- one linear: real rows and mock rows in matmuls of their own, so that each is counted where it belongs ----
+    // A linear layer runs real rows and mock rows in separate matmuls, so that each is counted in its place.
 
     template <class Action>
     static void for_each_part(const packed_batch& batch, const Action& act) {
@@ -172,8 +172,6 @@ class model {
                    ran_.of(real, pass::backward_weights));
         });
     }
-
-    // ---- one layer ----
 
     tensor forward_layer(const packed_batch& batch, const layer_parameters& layer, const tensor& x, layer_memory& kept,
                          pass during) {
@@ -249,7 +247,7 @@ class model {
     parameter lm_head_;
     std::vector<layer_parameters> layers_;
     flops_ran ran_;
-    // Of the last forward: the input of each layer and of the final norm, what the layers kept, and the ends.
+    // Values of the last forward: the input of each layer and of the final norm, those that layers kept, and the ends.
     std::vector<tensor> inputs_;
     std::vector<layer_memory> memories_;
     tensor normed_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is trained, and what is not a matmul: RMSNorm and AdamW.
+// Trained matrices, and the operations that are no matmul: RMSNorm and AdamW.
 #pragma once
 
 #include <algorithm>
@@ -69,7 +69,7 @@ inline void back_through_norm(const tensor& x, parameter& weights, const tensor&
     }
 }
 
-/// Decoupled weight decay (arXiv:1711.05101); `step` counts from 1. Empties the gradients.
+/// AdamW, with decoupled weight decay (arXiv:1711.05101); `step` counts from 1. Clears the gradients.
 struct adamw {
     float learning_rate = 3e-3F;
     float beta1 = 0.9F;

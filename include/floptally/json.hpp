@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/detail/json_form.hpp>
-#include <floptally/model_config.hpp>
+#include <floptally/config/json_form.hpp>
+#include <floptally/descriptors/model_config.hpp>
 
 /// @file
 /// Adapter: configs in, with nlohmann_json.
@@ -46,5 +46,5 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 }  // namespace floptally
 
 #ifndef FLOPTALLY_SEPARATE_COMPILATION
-#include <floptally/detail/json_definitions.hpp>  // IWYU pragma: export
+#include <floptally/config/json_definitions.hpp>  // IWYU pragma: export
 #endif

@@ -15,4 +15,4 @@
 /// FLOPTALLY_SEPARATE_COMPILATION, see declarations. Those come first: a definition before them would have no
 /// attribute.
 
-#include <floptally/detail/json_definitions.hpp>
+#include <floptally/config/json_definitions.hpp>

@@ -12,15 +12,15 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/batch/add_input.hpp>
-#include <floptally/batch/packed_row.hpp>
-#include <floptally/batch/packing.hpp>
 #include <floptally/batch/tree.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/input/add_input.hpp>
+#include <floptally/parallel/packed_row.hpp>
+#include <floptally/parallel/packing.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/meter_worker.hpp>
 
-#include "../catch2.hpp"
-#include "../error_of.hpp"
+#include "catch2.hpp"
+#include "error_of.hpp"
 
 namespace source_test {
 namespace {
@@ -102,7 +102,7 @@ slot_list twice(slot_list samples) {
     return samples;
 }
 
-/// Those with a real token, or those without.
+/// The samples with a real token, or those without.
 slot_list part_of(const slot_list& samples, bool real) {
     slot_list part;
     for (const slotted_sequence& one : samples) {
@@ -179,7 +179,7 @@ void is_added(Add add, const slot_list& samples) {
     CHECK(steps.last_step().batch == sum);
 }
 
-/// The same of a source, and what it shows by itself.
+/// Checks that a tally takes a source as it takes the slots, and that the source visits these slots itself.
 template <batch_source Source>
 void is_source_of(const Source& source, const slot_list& samples) {
     slot_list seen;
@@ -237,7 +237,7 @@ struct linked_lengths {
     }
 };
 
-/// A jagged tensor: rows begin at offsets and have lengths of their own, with holes behind them.
+/// A jagged tensor: rows begin at offsets and have lengths of their own, with holes after them.
 struct jagged {
     using sample = sequence;
     std::span<const std::int64_t> offsets;

@@ -39,7 +39,7 @@ void balance(benchmark::State& state, balance_mode mode) {
     state.counters["max/mean"] = max_over_mean(spreads_of(found));
 }
 
-/// The same by the public algorithm.
+/// The benchmark of the public algorithm.
 void public_karmarkar_karp(benchmark::State& state, bool equal_size) {
     std::vector<std::uint64_t> costs;
     for (const flops cost :

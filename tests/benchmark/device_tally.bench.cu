@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// What an add costs on the device and to the thread that queues it. "Time" is GPU microseconds of one call, `host_us`
-// those of the host; the column "CPU" is of a whole batch of calls and says nothing. A batch is queued behind a kernel
-// that waits until all of it is there, since the device is faster than a host queues small kernels. What was counted is
+// The cost of an add on the device and on the thread that queues it. "Time" is GPU microseconds of one call, `host_us`
+// those of the host; the column "CPU" is of a whole batch of calls and tells nothing. A batch is queued after a kernel
+// that waits until all of it is there, since the device is faster than a host queues small kernels. The counts are
 // compared with a tally of the host before and after.
 
 #include <benchmark/benchmark.h>
@@ -66,7 +66,8 @@ class timed_stream {
     [[nodiscard]] cudaStream_t get() const { return stream_; }
     void wait() const { require_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize"); }
 
-    /// Of one of `calls`. What they launch must have run before: loading a kernel would wait for the gate.
+    /// The seconds of one of `calls`. The kernels that they launch must have run before: loading one would wait for the
+    /// gate.
     template <class Call>
     [[nodiscard]] seconds time(int calls, const Call& call) {
         volatile std::uint64_t& open = open_[0];
@@ -126,7 +127,7 @@ std::vector<std::int32_t> lengths_of(std::size_t count) {
     return lengths;
 }
 
-/// Of slots that are a multiple of `slot`.
+/// The boundaries of slots that are multiples of `slot`.
 std::vector<std::int32_t> boundaries_of(const std::vector<std::int32_t>& lengths, std::int32_t slot) {
     std::vector<std::int32_t> boundaries{0};
     for (const std::int32_t length : lengths) {
@@ -187,7 +188,8 @@ BENCHMARK(add_cu_seqlens)
     ->Unit(benchmark::kMicrosecond)
     ->Iterations(50);
 
-/// With slots, the last sequence a mock sequence. `on_device`: the number of real ones is in device memory.
+/// The benchmark of a row with slots, whose last sequence is a mock sequence. `number_on_device`: the number of real
+/// ones is in device memory.
 void add_padded_row(benchmark::State& state, bool number_on_device) {
     const std::vector<std::int32_t> lengths = lengths_of(static_cast<std::size_t>(state.range(0)));
     const auto cu_seqlens = boundaries_of(lengths, 1);
@@ -267,8 +269,8 @@ BENCHMARK(snapshot_and_reset)
     ->Unit(benchmark::kMicrosecond)
     ->Iterations(50);
 
-/// From memory: `of_copy` is bytes read a second, as a share of the bytes that a copy on the device reads and writes a
-/// second, timed in turn.
+/// The benchmark of an add from memory: `of_copy` is bytes read a second, as a share of the bytes that a copy on the
+/// device reads and writes a second, timed in turn.
 void add_from_memory(benchmark::State& state) {
     constexpr int calls = 4;
     const mask_set masks = windows(state.range(1));

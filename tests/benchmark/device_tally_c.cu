@@ -11,9 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/tally.hpp>
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/mask.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/rules/mask.hpp>
 
 namespace {
 
@@ -57,7 +57,7 @@ extern "C" {
 
 const char* floptally_device_tally_error() { return last_error.c_str(); }
 
-/// With sliding windows of so many tokens.
+/// Makes a tally with sliding windows of so many tokens.
 int floptally_device_tally_create(const std::int64_t* windows, std::size_t count, void** made) {
     return caught([&] {
         std::vector<mask> masks;

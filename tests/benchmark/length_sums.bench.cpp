@@ -10,8 +10,8 @@
 #include <random>
 #include <vector>
 
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/mask.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/rules/mask.hpp>
 
 namespace {
 

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include <floptally/bytes/byte_counter.hpp>
-#include <floptally/model/latent_attention.hpp>
-#include <floptally/model/linear_attention.hpp>
-#include <floptally/model/parts_of.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/descriptors/latent_attention.hpp>
+#include <floptally/descriptors/linear_attention.hpp>
+#include <floptally/descriptors/parts_of.hpp>
+#include <floptally/descriptors/presets.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -34,7 +34,7 @@ using floptally::step_bytes;
 using floptally::training_plan;
 using floptally::transformer;
 
-/// What a step moves, in elements: component, phase, kind.
+/// The elements that a step moves, by component, phase and kind.
 class tensor_trace {
   public:
     std::map<std::string, std::map<phase, std::map<byte_kind, std::uint64_t>>> moved;
@@ -356,7 +356,7 @@ TEST_CASE("Batches add up, and a cleared counter counts nothing") {
     one.clear();
     CHECK(one.count().total() == 0);
 
-    // The same from a tally, with those of its sequences that have a past.
+    // A tally, with those of its sequences that have a past, gives the same bytes.
     one.add_counted(both.total(), std::vector<sequence>{first[0], second[0]});
     CHECK(one.count().total() == both.count().total());
     CHECK(one.count()["attention.core"].total(byte_kind::cache) ==

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/constant_cost.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/descriptors/constant_cost.hpp>
+#include <floptally/descriptors/presets.hpp>
 
 // A constant keeps the bound that it states: this model has more rows than 12.
 #ifdef INVALID

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/constant_cost.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/descriptors/constant_cost.hpp>
+#include <floptally/descriptors/presets.hpp>
 
 // A cost is allocated: what a constant keeps of it is a constant_cost, and the compiler's text says so.
 #ifdef INVALID

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/flops.hpp>
+#include <floptally/integer/flops.hpp>
 
 #ifdef INVALID
 constexpr auto sum = floptally::flops{2} + 1;

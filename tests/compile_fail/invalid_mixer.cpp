@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/constant_cost.hpp>
-#include <floptally/model/state_space.hpp>
+#include <floptally/descriptors/constant_cost.hpp>
+#include <floptally/descriptors/state_space.hpp>
 
 // A state space without a state.
 #ifdef INVALID

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/constant_cost.hpp>
-#include <floptally/model/attention.hpp>
-#include <floptally/model/feed_forward.hpp>
-#include <floptally/model/transformer.hpp>
+#include <floptally/descriptors/attention.hpp>
+#include <floptally/descriptors/constant_cost.hpp>
+#include <floptally/descriptors/feed_forward.hpp>
+#include <floptally/descriptors/transformer.hpp>
 
 // 32 heads cannot share 5 key and value heads.
 #ifdef INVALID

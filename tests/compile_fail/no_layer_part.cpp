@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/model/attention.hpp>
-#include <floptally/model/feed_forward.hpp>
-#include <floptally/model/transformer.hpp>
+#include <floptally/descriptors/attention.hpp>
+#include <floptally/descriptors/feed_forward.hpp>
+#include <floptally/descriptors/transformer.hpp>
 
 // A layer of one's own whose cost is not const.
 struct own_layer {

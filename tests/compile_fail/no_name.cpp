@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/cost.hpp>
+#include <floptally/descriptors/cost.hpp>
 
 // A mask of one's own without a name, on a row of a cost.
 struct every_other {

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <span>
 
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/presets.hpp>
 
 // A reducer of one's own without a maximum.
 struct one_rank {

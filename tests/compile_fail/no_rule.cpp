@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/mask.hpp>
+#include <floptally/rules/mask.hpp>
 
 // A mask of one's own whose call is not const.
 struct every_other {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/mask.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/rules/mask.hpp>
 
 #ifdef INVALID
 #define OF_A_CONSTANT

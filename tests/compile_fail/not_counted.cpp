@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/mask.hpp>
+#include <floptally/rules/mask.hpp>
 
 // A rule that a constant asks for samples that it does not count.
 #ifdef INVALID

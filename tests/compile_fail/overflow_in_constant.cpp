@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include <floptally/constant_cost.hpp>
+#include <floptally/descriptors/constant_cost.hpp>
 
 // 2 · in · out must fit 64 bits.
 #ifdef INVALID

@@ -6,12 +6,12 @@
 #include <random>
 #include <vector>
 
-#include <floptally/batch/mask_set.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/statistics/library_rules.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/mask_set.hpp>
 
 /// @file
-/// What kernels are given, on fibers of the host and on a GPU.
+/// The batches that kernels are given, on fibers of the host and on a GPU.
 
 inline const floptally::mask_set every_text_mask = [] {
     using floptally::mask;

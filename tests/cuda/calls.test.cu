@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What each call asks of the CUDA runtime: launches, allocations, waits and other calls. They are counted on the host
-// (on_host/); on a GPU the nodes of captured graphs are.
+// The calls that each function makes to the CUDA runtime: launches, allocations, waits and others. They are counted on
+// the host (on_host/); on a GPU the nodes of captured graphs are counted.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,10 +14,10 @@
 #include <floptally/cuda/device_meter.cuh>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/mask.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/step/meter.hpp>
 
 #include "../error_of.hpp"
 #include "gpu_test.hpp"
@@ -37,7 +37,7 @@ struct one_call {
     std::size_t nodes;  ///< of a graph that it is captured in, all of them kernels but one of a reset
 };
 
-/// And cudaGetDevice, which an owner asks whether its own device is current.
+/// The calls of one launch, with cudaGetDevice, by which an owner finds whether its own device is current.
 constexpr call_counts one_launch{.launches = 1, .others = 1};
 
 void asks_are_counted(const one_call& one, cudaStream_t stream) {
@@ -47,7 +47,7 @@ void asks_are_counted(const one_call& one, cudaStream_t stream) {
     }
 }
 
-/// In a capture the runtime is asked for the same, and the graph has no more nodes.
+/// Checks that in a capture the runtime gets the same calls, and the graph has no more nodes.
 void capture_is_counted(const one_call& one, cudaStream_t stream) {
     cudaGraph_t graph = nullptr;
     require_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
@@ -131,7 +131,7 @@ void a_step_is_counted() {
     expect(on_host::counts_of(poll) == call_counts{} || handed == 1, "poll before a step is done calls the runtime");
     stream.wait();
     if (handed == 0) {
-        // It waits for an event that the snapshot stands behind, and so not at all.
+        // It waits for an event before the snapshot, and so not at all.
         asks_are_counted({"poll", [&](cudaStream_t) { poll(); }, {.waits = 1, .others = 3}, 0}, stream);
     }
     asks_are_counted({"finish", [&](cudaStream_t on) { steps.finish(on); }, {.waits = 1, .others = 1}, 0}, stream);
@@ -152,7 +152,7 @@ executed executed_by(const gpu_test::stream& stream, const Run& run) {
     return {after.instructions - before.instructions, after.fences - before.fences};
 }
 
-/// What one length more costs, in instructions of PTX: they repeat exactly, though ptxas makes more or fewer of them.
+/// The cost of one more length in PTX instructions: it repeats exactly, though ptxas makes more or fewer of them.
 void instructions_are_counted() {
     if (!on_host::is_here()) {
         return;

@@ -155,7 +155,7 @@ void check_identity(int devices) {
     }
 }
 
-/// From the pool of the current device, and back.
+/// Takes memory from the pool of the current device and gives it back.
 void use_pool(std::size_t bytes) {
     void* memory = nullptr;
     require_cuda(cudaMallocAsync(&memory, bytes, nullptr), "cudaMallocAsync");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands on the device's tally: steps that reach a meter, FLOPs, sums over ranks. Without a device it exits 77:
-// skipped.
+// The objects that use the device's tally: steps that reach a meter, FLOPs, sums over ranks. Without a device the
+// program exits with 77: skipped.
 
 #include <cstdint>
 #include <cuda_runtime.h>
@@ -14,9 +14,9 @@
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/step_timer.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/step/meter.hpp>
 
 #include "../error_of.hpp"
 #include "gpu_test.hpp"

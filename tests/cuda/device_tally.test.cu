@@ -12,11 +12,11 @@
 #include <string>
 #include <vector>
 
+#include <floptally/batch/tally.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/statistics/library_rules.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/mask.hpp>
 
 #include "../error_of.hpp"
 #include "../own_masks.hpp"

@@ -34,7 +34,7 @@ enum class order : std::uint8_t { ascending, descending };
 
 class grid_of_blocks;
 
-/// What the body of a kernel sees: `cuda_block`'s functions.
+/// The block that the body of a kernel sees, with the functions of `cuda_block`.
 class block {
   public:
     [[nodiscard]] std::uint32_t thread() const;

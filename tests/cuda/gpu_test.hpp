@@ -23,7 +23,7 @@ namespace gpu_test {
 
 inline bool is_small = false;
 
-/// How much of something: on a GPU, and with "small".
+/// A size: the full one on a GPU, the small one with "small".
 template <class T>
 [[nodiscard]] T size(T full, T small) {
     return is_small ? small : full;

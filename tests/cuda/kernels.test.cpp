@@ -15,15 +15,15 @@
 #include <type_traits>
 #include <vector>
 
+#include <floptally/batch/tally.hpp>
+#include <floptally/cuda/detail/add_lengths.hpp>
+#include <floptally/cuda/detail/add_units.hpp>
+#include <floptally/cuda/detail/attention_rows.hpp>
+#include <floptally/cuda/detail/length_lists.hpp>
+#include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/detail/cuda/add_lengths.hpp>
-#include <floptally/detail/cuda/add_units.hpp>
-#include <floptally/detail/cuda/attention_rows.hpp>
-#include <floptally/detail/cuda/length_lists.hpp>
-#include <floptally/detail/cuda/word_schema.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/rules/mask.hpp>
 
 #include "../catch2.hpp"
 #include "../error_of.hpp"
@@ -93,7 +93,8 @@ mask_set every_tower() {
     return masks;
 }
 
-/// With all masks a fiber waits some hundred times: one number of sequences is enough.
+/// True where a case is left out: with all masks a fiber waits some hundred times, so that one number of sequences is
+/// enough.
 bool is_spared(const mask_set& masks, std::size_t count) { return masks.size() > 2 && count != 129; }
 
 const std::vector<launch_shape> shapes{
@@ -128,7 +129,7 @@ void lengths_are_counted() {
     }
 }
 
-/// What the host says, and the device with a place behind it.
+/// Checks that the device throws the error of the host, with the place appended.
 template <class Host, class Device>
 void refuse_alike(const Host& host, const Device& device) {
     const std::string expected = error_of(host);
@@ -589,7 +590,7 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
             CHECK(device.read().get(view::useful, statistic::tokens) == longest);
         }
-        // Of a rule of one's own, whose sums nothing bounds: within a group, between groups and between warps.
+        // A caller's own rule has sums that nothing bounds: within a group, between groups and between warps.
         for (const std::size_t apart : {0U, 1U, 256U, 512U}) {
             std::vector<std::int32_t> lengths(2000, 0);
             lengths[0] = 7;

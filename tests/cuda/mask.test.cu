@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The one function behind every count, run in a kernel: the device must give the host's bits, of masks of the library
-// and of one's own. Without a device it exits 77: skipped.
+// The function that every count uses, run in a kernel: the device must give the host's bits, for masks of the library
+// and a caller's own. Without a device the program exits with 77: skipped.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,8 +10,8 @@
 #include <vector>
 
 #include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/statistics/library_rules.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/mask.hpp>
 
 #include "../own_masks.hpp"
 #include "gpu_test.hpp"

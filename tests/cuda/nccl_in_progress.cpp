@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/parallel/nccl.hpp>
+#include <floptally/nccl.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"

@@ -37,7 +37,7 @@ void run(const std::string& body, std::uint32_t threads = 1) {
     }
 }
 
-/// What `instruction` leaves in %rd1.
+/// The value of %rd1 after `instruction`.
 std::uint64_t result_of(const std::string& instruction) {
     memory.assign(4, 0);
     run(instruction + "\nst.global.u64 [%rd0+8], %rd1;");
@@ -65,6 +65,9 @@ TEST_CASE("ptx: instructions at their edges") {
     CHECK(result_of("mov.u32 %r1, -3; mul.wide.s32 %rd1, %r1, 5;") == static_cast<std::uint64_t>(-15));
     CHECK(result_of("mov.u64 %rd2, -1; mul.hi.u64 %rd1, %rd2, %rd2;") == ~std::uint64_t{0} - 1);
     CHECK(result_of("mov.u64 %rd2, -1; add.cc.s64 %rd3, %rd2, 1; addc.s64 %rd1, 0, 0;") == 1);
+    CHECK(result_of("mov.u64 %rd2, 3; sub.cc.s64 %rd3, %rd2, 4; subc.s64 %rd1, 9, 2;") == 6);
+    CHECK(result_of("mov.u64 %rd2, 4; sub.cc.s64 %rd3, %rd2, 4; subc.s64 %rd1, 9, 2;") == 7);
+    CHECK(result_of("mov.u64 %rd2, 0; sub.cc.s64 %rd3, %rd2, 1; subc.cc.s64 %rd4, 2, 2; subc.s64 %rd1, 5, 0;") == 4);
     CHECK(result_of("mov.u64 %rd2, 0xFF00; mov.u64 %rd3, 5; bfi.b64 %rd1, %rd3, %rd2, 8, 4;") == 0xF500);
     CHECK(result_of("mov.u64 %rd2, 0x500000007; mov.b64 {%r1, %r2}, %rd2; mov.b64 %rd1, {%r2, %r1};") == 0x7'0000'0005);
     CHECK(result_of("mov.f64 %fd1, 0d4004000000000000; cvt.rzi.u64.f64 %rd1, %fd1;") == 2);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What leaves the device: snapshots in their ring, FLOPs as words, messages of a reduction. Run on the host, as the
-// kernels' text stands.
+// The data that leaves the device: snapshots in their ring, FLOPs as words, messages of a reduction. The tests run on
+// the host, with the text of the kernels.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,10 +10,10 @@
 #include <string>
 #include <vector>
 
+#include <floptally/cuda/detail/fill_message.hpp>
+#include <floptally/cuda/detail/refusals.hpp>
+#include <floptally/cuda/detail/snapshots.hpp>
 #include <floptally/cuda/device_reading.hpp>
-#include <floptally/detail/cuda/fill_message.hpp>
-#include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/snapshots.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/parallel/reduction.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What is easily wrong around the kernels: copies that are on their way, memory that is given back, captures, errors
-// that stay behind, calls that fail half-way, and other devices. Some of it needs two devices; calls that fail do so on
-// the host (on_host/) only.
+// The surroundings of the kernels, where errors are easy: copies that are under way, memory that is freed, captures,
+// errors that remain, calls that fail half-way, and other devices. Some tests need two devices; calls fail only on the
+// host (on_host/).
 
 #include <cstdint>
 #include <cuda_runtime.h>
@@ -18,9 +18,9 @@
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/step_timer.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/step/meter.hpp>
 
 #include "../error_of.hpp"
 #include "gpu_test.hpp"
@@ -75,7 +75,7 @@ void memory_is_given_back_behind_its_kernels() {
     stream.wait();
 }
 
-/// Captures what `queue` does, and expects that the capture is valid and no error stays behind.
+/// Captures what `queue` does, and expects that the capture is valid and no error remains.
 void capture(const gpu_test::stream& stream, const std::function<void()>& queue) {
     cudaGraph_t graph = nullptr;
     require_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
@@ -144,7 +144,7 @@ void no_error_stays_behind() {
     }
 }
 
-/// Steps behind a call that failed have their own times and tallies.
+/// Steps after a call that failed have their own times and tallies.
 void a_failed_call_shifts_nothing() {
     if (!on_host::is_here()) {
         return;

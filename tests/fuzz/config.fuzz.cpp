@@ -7,9 +7,9 @@
 #include <sstream>
 #include <string>
 
-#include <floptally/flop_counter.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
-#include <floptally/tally.hpp>
 
 #include "fuzz_input.hpp"
 

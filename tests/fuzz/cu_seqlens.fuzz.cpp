@@ -11,8 +11,8 @@
 #include <vector>
 
 #include <floptally/batch/split_tally.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/rules/mask.hpp>
 
 #include "fuzz_input.hpp"
 
@@ -37,7 +37,7 @@ const floptally::mask_set& masks() {
 
 using sums = std::vector<std::uint64_t>;
 
-/// What one view adds up to over the first `real` sequences of `boundaries`; none where a boundary or a sum is wrong.
+/// The sums of one view over the first `real` sequences of `boundaries`; none where a boundary or a sum is wrong.
 template <class T>
 std::optional<sums> added_up(const std::vector<T>& boundaries, std::size_t real) {
     std::vector<uint128> all(tally::fixed_words + masks().size(), 0);
@@ -72,7 +72,7 @@ std::optional<sums> added_up(const std::vector<T>& boundaries, std::size_t real)
 /// Useful and then padded; none where anything is wrong.
 template <class T>
 std::optional<sums> added_up(const std::vector<T>& real, const std::vector<T>& slots, std::size_t num_real_seqs) {
-    // What is not counted is looked at too.
+    // Sequences that are not counted are checked too.
     const std::optional<sums> all = added_up(real, real.size());
     const std::optional<sums> useful = added_up(real, num_real_seqs);
     const std::optional<sums> padded = added_up(slots, slots.size());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a training loop may do to a meter, in any order and with any number for a duration: after each call the run has
-// the totals of the steps that ended, or the call was a floptally::error that changed nothing. Besides, any text as a
-// state to be resumed and as a log to be read.
+// The calls that a training loop may make to a meter, in any order and with any number for a duration: after each call
+// the run has the totals of the steps that ended, or the call was a floptally::error that changed nothing. Any text is
+// also resumed as a state and read as a log.
 
 #include <cmath>
 #include <cstddef>
@@ -13,10 +13,10 @@
 #include <string>
 #include <vector>
 
-#include <floptally/flop_counter.hpp>
-#include <floptally/meter.hpp>
-#include <floptally/model/attention.hpp>
-#include <floptally/step/meter_json.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/attention.hpp>
+#include <floptally/json/meter_json.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
 #include <floptally/step/throughput_log.hpp>
@@ -37,7 +37,7 @@ const floptally::flop_counter& model() {
 
 meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus}}; }
 
-/// Whether the call went through; where it did not, the run is as it was.
+/// True where the call succeeded; where it failed, the run must be unchanged.
 template <class Call>
 bool done(meter& of, Call call) {
     const floptally::step_series before = of.run();

@@ -53,7 +53,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         const auto& pages = floptally::detail::pages::model_pages;
         const unsigned page = data[1] + 256U * (data[0] >> 1U);
         static_assert(std::size(pages) <= 256U * 128U);  // else there are pages that no input names
-        config["model_type"] = pages[page % std::size(pages)].name;
+        config["model_type"] = floptally::detail::pages::name_of_page(pages[page % std::size(pages)]);
         count(config, {});
     }
     return 0;

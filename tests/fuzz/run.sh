@@ -26,10 +26,9 @@ P
         python3 - "$here/../../include/floptally/models" "$corpus" <<'P'
 import pathlib, sys
 models, corpus = map(pathlib.Path, sys.argv[1:])
-pages = [file for file in models.glob("*.hpp") if file.stem != "list"]
+pages = list(models.glob("*.page"))
 for file in pages:
-    text = file.read_text()
-    (corpus / file.stem).write_text("\0\0" + text[text.index('R"page(') + 7 : text.index(')page"')])
+    (corpus / file.stem).write_text("\0\0" + file.read_text())
 for page in range(len(pages)):
     start = bytes([1 + 2 * (page // 256), page % 256])
     (corpus / f"config-{page}").write_bytes(start + b'{"num_hidden_layers":2,"vocab_size":33}')

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
@@ -150,7 +150,7 @@ TEST_CASE("MaxText's count of DeepSeek-V4-Flash is its preset and three named te
         const std::int64_t step_tokens = length;
         // Streams contracted to one and spread again, twice a layer.
         const std::int64_t contracted = 3 * 2 * layers * step_tokens * (2 * streams * h + streams * h);
-        // The head that contracts the streams behind the last layer.
+        // The head that contracts the streams after the last layer.
         const std::int64_t head = 3 * step_tokens * 2 * streams * h * streams;
         // The sum over an indexer's heads as a product, half of the box.
         const std::int64_t head_sums =

@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include <floptally/conventions/all.hpp>
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"

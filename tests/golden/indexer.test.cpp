@@ -109,8 +109,8 @@ TEST_CASE("an indexer that trains runs what PyTorch runs", "[indexer]") {
 
 namespace {
 
-/// What a query at `position` scores in its indexer, which of that it chooses, and what its attention sees: of all
-/// keys, and of the chosen ones.
+/// The numbers of keys of a query at `position`: those that its indexer scores, those that it chooses of them, and
+/// those that its attention sees, of all keys and of the chosen ones.
 struct looked_at {
     std::uint64_t scored;
     std::uint64_t chosen;
@@ -134,7 +134,7 @@ looked_at look(const mask& attends, std::uint64_t position) {
         const std::uint64_t chosen = std::min(seen, own + 3);
         return {seen, chosen, seen, chosen};
     }
-    // 2 pools of 3 tokens, and the tokens behind the last whole pool
+    // 2 pools of 3 tokens, and the tokens after the last whole pool
     const std::uint64_t pools = std::min<std::uint64_t>(seen / 3, 2);
     return {seen / 3, pools, seen, 3 * pools + seen % 3};
 }
@@ -206,7 +206,7 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
           "plan.indexer: the layer of an indexer has no attention over chosen keys");
     CHECK(message({layer_part_of(model, 0, true, mask::causal())}, {}) != "");
 
-    // Of a cost alone: as if every layer had an indexer, which is said.
+    // From a cost alone the count is as if every layer had an indexer, and is marked as an upper bound.
     const cost whole = cost_of(detail::array_view<model_part>(two_layers(model)));
     const flop_counter bound(whole, conventions::exact, sparse);
     CHECK(bound.is_upper_bound());
@@ -233,7 +233,7 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
     CHECK(number(on["attention.indexer"].get(view::useful, phase::backward_weights)) == 2 * 11 * 12 * (15 + 5 + 3));
     CHECK(number(off["attention.indexer"].backward(view::useful)) == 0);
 
-    // What counts an indexer as it counts any layer does so whatever the plan says.
+    // A convention that counts an indexer like any layer does so whatever the plan is.
     convention as_layers = conventions::exact;
     as_layers.indexer = indexer_backward::as_layers;
     const breakdown thrice = counted(parts, {.flash_attention = false}, as_layers, {11});

@@ -211,7 +211,8 @@ inline cost mlp(const json& model, const layer& where) {
                              : floptally::mlp{.intermediate_size = size}.cost(where);
 }
 
-/// Where a config does not say how many experts there are, as many as are chosen: the router is then left out.
+/// The cost of a mixture of experts. Where a config gives no number of experts, there are as many as are chosen, and
+/// the router is left out.
 inline cost moe(const json& model, const layer& where) {
     const std::uint64_t size = number(model, {"moe_intermediate_size", "moe_ffn_hidden_size", "intermediate_size"});
     const std::uint64_t shared =
@@ -417,7 +418,8 @@ inline cost maxtext_layer(const json& model, bool global, std::uint64_t index) {
     return sum;
 }
 
-/// What a test of one function covers. Gemma 2 calls a pair of a local and a global layer one.
+/// The part of a model that a test of one function covers. For Gemma 2 that function calls a pair of a local and a
+/// global layer one layer.
 inline cost maxtext_part(const json& model, bool attention) {
     const std::string function = model["maxtext"];
     const std::uint64_t layers = number(model, {"num_decoder_layers"});

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 

@@ -19,9 +19,9 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
-#include <floptally/flop_counter.hpp>
-#include <floptally/fmt.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
+#include <floptally/step/report_table.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
@@ -104,7 +104,7 @@ const floptally::convention& counter_of(const json& run) {
                                  : floptally::conventions::torch_flop_counter;
 }
 
-/// What the run executes beyond the model, or below it: named integers, each with its reason.
+/// The FLOPs that the run executes beyond the model, or fewer: named integers, each with its reason.
 std::int64_t differences(const json& run, const char* phase) {
     std::int64_t sum = 0;
     for (const json& difference : run["differences"]) {

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
 #include <floptally/parallel/rank_work.hpp>
 
@@ -63,7 +63,7 @@ std::string field_of_error(const model_config& model, const parallel_sizes& size
 }  // namespace
 
 TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error says why not") {
-    // What has no rule, since no framework that we know splits it, and sizes that are odd.
+    // Parts that have no rule of splitting, since no framework that we know splits them, and sizes that are odd.
     const std::set<std::string> known{"adapter",
                                       "altup",
                                       "attention.convolution",

@@ -15,7 +15,7 @@
 
 #include <floptally/balance/exchange.hpp>
 #include <floptally/balance/exchange_agreement.hpp>
-#include <floptally/parallel/mpi.hpp>
+#include <floptally/mpi.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"
@@ -34,7 +34,7 @@ numbers random_numbers(std::mt19937& random, std::size_t n, std::uint64_t below)
     return made;
 }
 
-/// The same on every rank, since the generator is.
+/// A random plan, equal on every rank, since the generator is.
 exchange_plan random_plan(std::mt19937& random, std::size_t n, std::uint64_t ranks, std::uint64_t window,
                           std::uint64_t longest) {
     const std::uint64_t with_samples = 1 + random() % ranks;  // the ranks above it have none, and may get some
@@ -47,13 +47,13 @@ exchange_plan random_plan(std::mt19937& random, std::size_t n, std::uint64_t ran
 
 void exchange_and_return(const mpi_exchanger& everyone, const exchange_plan& plan, std::uint64_t rank) {
     for (std::uint64_t microbatch = 0; microbatch < plan.window(); ++microbatch) {
-        const rank_exchange mine = plan.of(rank, microbatch);
+        const rank_exchange mine = plan.for_rank(rank, microbatch);
         const bytes sent = filled_with_payloads(mine);
         bytes received(mine.receive.bytes());
         everyone.run(mine, sent, received);
         expect(received_payloads(mine, received), "what MPI_Alltoallv brought");
 
-        const rank_exchange back = plan.inverse().of(rank, microbatch);
+        const rank_exchange back = plan.inverse().for_rank(rank, microbatch);
         bytes returned(back.receive.bytes());
         everyone.start(back, received, returned).wait();
         expect(returned == sent, "what came back");
@@ -67,7 +67,7 @@ void exchange_ahead(const mpi_exchanger& everyone, const exchange_plan& plan, st
     std::vector<bytes> received;
     std::vector<mpi_exchange> under_way;
     for (std::uint64_t microbatch = 0; microbatch < plan.window(); ++microbatch) {
-        all.push_back(plan.of(rank, microbatch));
+        all.push_back(plan.for_rank(rank, microbatch));
         sent.push_back(filled_with_payloads(all.back()));
         received.emplace_back(all.back().receive.bytes());
     }
@@ -96,7 +96,7 @@ void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, 
         destinations.push_back(i / ranks);
     }
     const exchange_plan plan(owners, destinations, numbers(owners.size(), 100'000), ranks);
-    const rank_exchange mine = plan.of(rank);
+    const rank_exchange mine = plan.for_rank(rank);
     const bytes sent = filled_with_payloads(mine);
     const auto exchanged = [&](const auto& until_it_is_there) {
         bytes received(mine.receive.bytes());
@@ -134,7 +134,7 @@ void exchange_with_late_rank(const mpi_exchanger& everyone, std::uint64_t rank, 
 /// Then they go on as if nothing had been.
 void refuse_together(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
     const exchange_plan plan(numbers{0, ranks - 1}, numbers{ranks - 1, 0}, numbers{50, 60}, ranks);
-    const rank_exchange mine = plan.of(rank);
+    const rank_exchange mine = plan.for_rank(rank);
     const bytes sent = filled_with_payloads(mine);
     bytes received(mine.receive.bytes());
     const bool is_wrong = rank + 1 == ranks;
@@ -158,24 +158,24 @@ void refuse_together(const mpi_exchanger& everyone, std::uint64_t rank, std::uin
             everyone.start(mine, sent, is_wrong ? std::span(none, received.size()) : std::span(received)).wait();
         }),
         "receive: must not be null", "a null buffer on one rank");
-    expect_refusal(error_of([&] { everyone.run(is_wrong ? plan.of(0) : mine, sent, received); }),
+    expect_refusal(error_of([&] { everyone.run(is_wrong ? plan.for_rank(0) : mine, sent, received); }),
                    ranks == 1 ? "no error" : "rank: must be that of this process",
                    "the exchange of another rank on one rank");
 }
 
 void refuse(const mpi_exchanger& everyone, std::uint64_t rank, std::uint64_t ranks) {
     const exchange_plan plan(numbers{0}, numbers{ranks - 1}, numbers{5}, ranks);
-    const rank_exchange mine = plan.of(rank);
+    const rank_exchange mine = plan.for_rank(rank);
     const bytes sent = filled_with_payloads(mine);
     bytes received(mine.receive.bytes() + 8);
     expect(error_of([&] { everyone.run(mine, sent, received); }).rfind("receive: must have ", 0) == 0,
            "a large buffer");
     expect(error_of([&] {
-               everyone.start(plan.of((rank + 1) % ranks), sent, received).wait();
+               everyone.start(plan.for_rank((rank + 1) % ranks), sent, received).wait();
            }).rfind(ranks == 1 ? "receive: must have " : "rank: must be that of this process, ", 0) == 0,
            "the exchange of another rank");
     const exchange_plan smaller(numbers{}, numbers{}, numbers{}, ranks + 1);
-    expect(error_of([&] { everyone.run(smaller.of(rank), {}, {}); }) ==
+    expect(error_of([&] { everyone.run(smaller.for_rank(rank), {}, {}); }) ==
                "ranks: must be as many as ranks of the communicator (" + std::to_string(ranks) + "), got " +
                    std::to_string(ranks + 1),
            "a plan for other ranks");

@@ -10,12 +10,12 @@
 #include <string>
 #include <vector>
 
-#include <floptally/convention.hpp>
 #include <floptally/conventions/all.hpp>
-#include <floptally/flop_counter.hpp>
-#include <floptally/parallel/mpi.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/mpi.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/presets.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <floptally/balance/exchange.hpp>
-#include <floptally/parallel/nccl.hpp>
+#include <floptally/nccl.hpp>
 
 #include "../sample_payload.hpp"
 #include "gpu_ranks.hpp"
@@ -49,7 +49,7 @@ class device_bytes {
     std::size_t size_;
 };
 
-/// The same on every rank, since the generator is: from the first rank and some others, to all of them.
+/// A random plan, equal on every rank, since the generator is: from the first rank and some others, to all of them.
 exchange_plan random_plan(std::uint64_t seed, std::size_t n, std::uint64_t ranks) {
     std::mt19937 random(static_cast<std::mt19937::result_type>(seed));
     const std::uint64_t with_samples = 1 + random() % ranks;
@@ -66,8 +66,8 @@ exchange_plan random_plan(std::uint64_t seed, std::size_t n, std::uint64_t ranks
 
 std::string exchange_and_return(nccl_exchanger& over, const exchange_plan& plan, std::uint64_t rank) {
     const exchange_plan other = plan.with_sizes(numbers(plan.num_samples(), 3), 4);
-    const rank_exchange first = plan.of(rank);
-    const rank_exchange second = other.of(rank);
+    const rank_exchange first = plan.for_rank(rank);
+    const rank_exchange second = other.for_rank(rank);
     const bytes sent = filled_with_payloads(first);
     const device_bytes first_send(sent);
     const device_bytes second_send(filled_with_payloads(second));
@@ -78,7 +78,7 @@ std::string exchange_and_return(nccl_exchanger& over, const exchange_plan& plan,
     const std::array<nccl_payload, 2> together{
         {{first, first_send.span(), first_receive.span()}, {second, second_send.span(), second_receive.span()}}};
     over.start(together);
-    over.start(plan.inverse().of(rank), first_receive.span(), returned.span());
+    over.start(plan.inverse().for_rank(rank), first_receive.span(), returned.span());
     over.wait();
     if (!received_payloads(first, first_receive.read())) {
         return "the first payload is not what was sent";
@@ -97,7 +97,7 @@ std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t ran
         problem = seen.empty() ? problem : seen;
     }
     try {
-        over.start(random_plan(1, 1, ranks + 1).of(rank), {}, {});
+        over.start(random_plan(1, 1, ranks + 1).for_rank(rank), {}, {});
         problem = "a plan for other ranks was not refused";
     } catch (const error& expected) {
         problem = expected.field() == "ranks" ? problem : expected.what();
@@ -105,7 +105,7 @@ std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t ran
     // F14: what is wrong with the buffer of the last rank alone, all ranks throw, and the next exchange is as if
     // nothing had been.
     const exchange_plan plan = random_plan(2, 20, ranks);
-    const rank_exchange mine = plan.of(rank);
+    const rank_exchange mine = plan.for_rank(rank);
     const bool is_wrong = rank + 1 == ranks;
     const device_bytes send(filled_with_payloads(mine));
     const device_bytes receive(mine.receive.bytes() + (is_wrong ? 8 : 0));

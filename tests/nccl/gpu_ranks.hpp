@@ -8,12 +8,12 @@
 #include <thread>
 #include <vector>
 
-#include <floptally/parallel/nccl.hpp>
+#include <floptally/nccl.hpp>
 
 /// @file
 /// One rank on each GPU of this machine, as threads of one process.
 
-/// What `run(communicator, stream, rank, ranks)` says on one rank: empty where all is well.
+/// The problem that `run(communicator, stream, rank, ranks)` reports on one rank: empty where there is none.
 template <class Run>
 std::string run_rank(std::uint64_t rank, std::uint64_t ranks, ncclUniqueId id, Run run) {
     using namespace floptally;

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
-#include <floptally/parallel/nccl.hpp>
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/nccl.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/presets.hpp>
 
 #include "gpu_ranks.hpp"
 

@@ -37,7 +37,7 @@ def window_start(cell, window, shift):
     return z3.If(cell < shift, 0, shift + quotient(cell - shift, window) * window)
 
 
-# ---- detail/pair_rows.hpp ----
+# ---- rules/detail/pair_rows.hpp ----
 
 
 def triangle(n):
@@ -196,7 +196,7 @@ def prefix_lm(length, past, tokens):
     return triangle(end) - triangle(past) + later_keys(past, end, U64(tokens))
 
 
-# ---- detail/hstu_pairs.hpp ----
+# ---- rules/detail/hstu_pairs.hpp ----
 
 
 class Layout:
@@ -320,7 +320,7 @@ def difference(before, sequence):
     return before(sequence.past + sequence.length) - before(sequence.past)
 
 
-# ---- detail/pair_rows.hpp and detail/mask_pairs.hpp: grids ----
+# ---- rules/detail/pair_rows.hpp and detail/mask_pairs.hpp: grids ----
 
 
 @running_sum(
@@ -424,7 +424,7 @@ def clip_squares(frames, frame_patches, prefix):
     return tokens * tokens
 
 
-# ---- detail/pair_rows.hpp and detail/mask_pairs.hpp: sound ----
+# ---- rules/detail/pair_rows.hpp and detail/mask_pairs.hpp: sound ----
 
 
 def strided_chunks(cells, field, stride, chunk):
@@ -438,7 +438,7 @@ def windowed_sound(frames, window):
 
 
 def strided_band(cells, field, stride, left, right):
-    """mask_rules::strided_band"""
+    """mask_rules::strided_band, of up to LONGEST frames that are left: 64 bits hold it, and the code has 128"""
     frames = strided(cells, field, stride)
     return frames + capped_ramp(frames, left) + capped_ramp(frames, right)
 

@@ -25,7 +25,7 @@ from solver import I64, LONGEST, PARAMETER, Scene, U64, decide, product_of, prov
 
 
 def window_of(cell, window, shift):
-    """tests/tower.test.cpp: where a cell stands, 0 in the first piece of `shift` cells, then by windows."""
+    """tests/descriptors/tower.test.cpp: where a cell stands, 0 in the first piece of `shift` cells, then by windows."""
     return z3.If(cell < shift, 0, 1 + quotient(cell - shift, window))
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the library computes, for the proofs' formulas to be compared with: a line in, a number out.
+// The values that the library computes, for the proofs to compare their formulas with: a line in, a number out.
 //
 //     pairs RULE A B C D LENGTH PAST KEYS CONTEXT TARGETS GROUP      of a sequence; A … D are the rule's parameters
 //     patches RULE A B C D T H W                                     of a grid
@@ -14,10 +14,10 @@
 #include <string>
 #include <vector>
 
+#include <floptally/batch/tally.hpp>
 #include <floptally/conventions/all.hpp>
-#include <floptally/detail/length_block.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/rules/length_block.hpp>
+#include <floptally/rules/mask.hpp>
 
 namespace {
 
@@ -171,10 +171,10 @@ std::uint64_t value_of(const std::string& what) {
     if (what == "patches") {
         floptally::grid g;
         std::cin >> g.t >> g.h >> g.w;
-        return static_cast<std::uint64_t>(rule.amount(g));  // modulo 2^64, as the formulas
+        return static_cast<std::uint64_t>(rule.amount_of_countable(g));  // modulo 2^64, as the formulas
     }
     if (what == "frames") {
-        return rule.pairs(floptally::audio_clip{next<std::uint32_t>()});
+        return static_cast<std::uint64_t>(rule.amount_of_countable(floptally::audio_clip{next<std::uint32_t>()}));
     }
     if (what == "block") {
         std::vector<std::uint32_t> lengths(next<std::size_t>());
@@ -185,7 +185,7 @@ std::uint64_t value_of(const std::string& what) {
     }
     floptally::sequence s;
     std::cin >> s.length >> s.past >> s.keys >> s.context >> s.targets >> s.target_group;
-    return rule.pairs(s);
+    return static_cast<std::uint64_t>(rule.amount_of_countable(s));
 }
 
 }  // namespace

@@ -83,7 +83,7 @@ def test_f17_few_samples_end_at_the_optimum_and_say_so() -> None:
 
 
 def test_f25_the_published_example_of_megatron_mimo() -> None:
-    # As in tests/balance.test.cpp: receipts of four sizes, in patches.
+    # As in tests/balance/balance.test.cpp: receipts of four sizes, in patches.
     sizes = {"a": 5848, "b": 1564, "c": 2976, "d": 2016}
     patches = [sizes[kind] for kind in "aabccccccaadcacccdbacdabaabddaad"]
     assert (len(patches), sum(patches)) == (32, 115416)

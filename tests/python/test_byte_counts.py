@@ -95,7 +95,7 @@ def test_bytes_are_those_of_the_program(mistral: floptally.Cost, batch: dict[str
     again = pickle.loads(pickle.dumps(moved))
     assert again.to_json() == moved.to_json() and again.work.total == moved.work.total
     html = moved._repr_html_()
-    assert f">{moved.total}<" in html and html.count("<tr>") == 2 + len(moved.components)
+    assert f'title="{moved.total}"' in html and html.count("<tr>") == 2 + len(moved.components)
 
 
 def test_work_of_any_kind_moves_the_bytes_of_its_batch(mistral: floptally.Cost) -> None:

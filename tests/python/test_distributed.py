@@ -314,6 +314,57 @@ def test_equal_lengths_are_scaled_without_communication() -> None:
         )
 
 
+def test_f45_what_was_added_up_is_not_added_up_again() -> None:
+    layout = floptally.ParallelLayout(rank=0, dp=2)
+    mine = tally_of([200])
+    reduction = floptally.TallyReduction(mine, scope="microbatch", layout=layout, reducer=Alone(), convention=None)
+    twice = "^count: is sharded over dp, says its scope, and this tally was added up over dp before: sum it once$"
+    everyone = reduction.scaled(mine)
+    for again in (everyone, everyone.copy(), mine + everyone):
+        with pytest.raises(floptally.Error, match=twice):
+            reduction.scaled(again)
+        with pytest.raises(floptally.Error, match=twice):
+            reduction.sum(again, reducer=Alone())
+
+
+def test_f46_a_reduction_of_a_cost_compares_what_it_counts() -> None:
+    cost = floptally.cost(CONFIG)
+    layout = floptally.ParallelLayout(rank=0)
+
+    def compared(like: Any, plan: floptally.Plan | None = None, convention: str | None = "exact") -> list[int]:
+        sent: list[int] = []
+
+        class Keeps(Alone):
+            def max(self, words: Any) -> None:
+                sent.extend(int(word) for word in words)
+
+        floptally.TallyReduction(
+            like, scope="microbatch", layout=layout, reducer=Keeps(), convention=convention, plan=plan
+        )
+        return sent
+
+    forward = floptally.Plan(phase="forward")
+    assert compared(cost) == compared(cost, floptally.Plan()) != compared(cost, forward)
+    assert compared(tally_of([])) == compared(floptally.Tally(cost, plan=forward)) != compared(cost)
+    with pytest.raises(floptally.Error, match="^convention: must be named where a Cost says what evaluates the sum"):
+        compared(cost, convention=None)
+    with pytest.raises(floptally.Error, match="^plan: is that of a Cost, and like is a Tally"):
+        compared(tally_of([]), forward)
+    with pytest.raises(floptally.Error, match="^like: must be a floptally.Tally or a floptally.Cost, got 7"):
+        compared(7)
+
+    class Planned:
+        def __init__(self, plan: floptally.Plan | None) -> None:
+            self.layout, self.convention, self.cost, self.plan = layout, "exact", cost, plan
+
+        def __call__(self, mine: floptally.Tally) -> floptally.Tally:
+            return mine
+
+    assert floptally.Meter(cost, peak_tflops=1, reduce=Planned(None)).reduces
+    with pytest.raises(floptally.Error, match="^reduce: compares another model or plan over the ranks than the meter"):
+        floptally.Meter(cost, peak_tflops=1, reduce=Planned(forward))
+
+
 def test_what_a_reducer_raises_comes_through_and_words_that_it_keeps_stay_valid() -> None:
     kept: list[Any] = []
 
@@ -330,7 +381,7 @@ def test_what_a_reducer_raises_comes_through_and_words_that_it_keeps_stay_valid(
     with pytest.raises(ConnectionError, match="^gone$"):
         reduction.sum(tally_of([3]), reducer=Breaks())
     del reduction
-    assert [int(word) for word in kept[0]] == before and len(before) == 12
+    assert [int(word) for word in kept[0]] == before and len(before) == 14
 
 
 def test_without_torch_distributed_an_error_says_so() -> None:

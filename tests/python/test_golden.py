@@ -117,7 +117,7 @@ def test_masks_attend_the_enumerated_pairs() -> None:
         mask = MASKS[row["mask"]](*row["args"])
         past = row["n_k"] - row["n_q"]
         if row["mask"] not in ("causal", "bidirectional", "sliding_window") and past:
-            continue  # where queries stand is another matter for these: tests/mask.test.cpp
+            continue  # where queries stand is another matter for these: tests/rules/mask.test.cpp
         assert mask.pairs(row["n_q"], past) == row["pairs"], row
         checked += 1
     assert checked > 100

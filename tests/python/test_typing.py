@@ -142,7 +142,7 @@ def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
             assert "::" not in pydoc.render_doc(member, renderer=pydoc.plaintext), name
     assert "add(self, /, *, lengths=None," in pydoc.render_doc(floptally.Meter.add, renderer=pydoc.plaintext)
     whole = pydoc.render_doc(floptally.Tally, renderer=pydoc.plaintext)
-    assert "add_padded(self, lengths, row_length)" in whole and "::" not in whole
+    assert "add_padded(self, /, lengths, row_length)" in whole and "::" not in whole
 
 
 @pytest.mark.parametrize(

@@ -451,7 +451,7 @@ def test_published_numbers_of_the_shuffler_and_of_mimo_are_those_that_the_page_s
     assert listed is not None
     patches = [int(number) for number in listed[1].split(",")]
     assert patches == [int(number) for number in re.findall(r"\d+", re.search(
-        r"patches\{([\d,\s]*)\}", (SOURCE / "tests" / "balance.test.cpp").read_text())[1])]  # type: ignore[index]  # fmt: skip
+        r"patches\{([\d,\s]*)\}", (SOURCE / "tests" / "balance" / "balance.test.cpp").read_text())[1])]  # type: ignore[index]  # fmt: skip
     mean = sum(patches) / 4
     before = max(sum(patches[rank : rank + 8]) for rank in range(0, 32, 8))
     assert f"was {100 * (1 - mean / before):.1f} % of the 798 ms" in text

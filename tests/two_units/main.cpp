@@ -6,18 +6,7 @@
 #include <sstream>
 #include <string>
 
-#include <floptally/floptally.hpp>
-#include <floptally/fmt.hpp>
-#include <floptally/json.hpp>
-#include <floptally/parallel/context_parallel.hpp>
-#include <floptally/parallel/head_split.hpp>
-#include <floptally/parallel/rank_work.hpp>
-#include <floptally/parallel/reduction.hpp>
-#include <floptally/report_json.hpp>
-#include <floptally/step/component_rates.hpp>
-#include <floptally/step/experiment_table.hpp>
-#include <floptally/step/meter_json.hpp>
-#include <floptally/step/module_utilization.hpp>
+#include "together.hpp"  // every header, as tests/CMakeLists.txt lists them
 
 floptally::flops other_unit(const floptally::tally& batch);
 std::string separate_unit(const std::string& config, const floptally::tally& batch);

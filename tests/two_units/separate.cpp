@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <floptally/error.hpp>
-#include <floptally/flop_counter.hpp>
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/json.hpp>
+#include <floptally/text/error.hpp>
 
 std::string separate_unit(const std::string& config, const floptally::tally& batch);
 

@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/waterfall/component_text.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What kernels compute in vain, against a model whose mask is the tiles themselves, pair by pair.
+// The masked pairs that kernels compute, against a model whose mask is the tiles themselves, pair by pair.
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include <floptally/flop_counter.hpp>
-#include <floptally/model/parts_of.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/parts_of.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
 
 #include "catch2.hpp"

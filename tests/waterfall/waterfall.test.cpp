@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/flop_counter.hpp>
-#include <floptally/presets.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/presets.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_metrics.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
@@ -200,7 +200,7 @@ TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the 
         REQUIRE(made.mfu() ==
                 Approx(to_double(useful) / 1e12 / (account.step.seconds * static_cast<double>(account.step.gpus)) /
                        account.step.peak_tflops));
-        // The same account with the kernels that it has takes the same time.
+        // With its own kernels the account takes the same time.
         REQUIRE(floptally::what_if(account, made.kernel_rate()).seconds() == Approx(account.step.seconds));
     }
 }

@@ -5,14 +5,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._balance import Assignment
+from ._breakdown import View, Work
+from ._bytes import Bytes, ComponentBytes
 from ._core import (
     Accelerator,
-    Assignment,
     Breakdown,
-    Bytes,
-    ComponentBytes,
-    ComponentLine,
-    ComponentWaterfall,
     Convention,
     Cost,
     Error,
@@ -29,10 +27,6 @@ from ._core import (
     Tally,
     TallyReduction,
     Totals,
-    View,
-    Waterfall,
-    WaterfallLine,
-    Work,
     __version__,
     accelerator,
     accelerators,
@@ -45,6 +39,7 @@ from ._core import (
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
+from ._waterfall import ComponentLine, ComponentWaterfall, Waterfall, WaterfallLine
 
 if TYPE_CHECKING:
     from . import adopt, callbacks, distributed, module_times, plots, sampler

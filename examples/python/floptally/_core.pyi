@@ -3,27 +3,20 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from types import TracebackType
 from typing import Any, ClassVar, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
 
+from ._balance import Assignment
+from ._breakdown import View
+from ._bytes import Bytes
+from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
+from ._later import MeteredStep
 from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer, TimesComponents
+from ._waterfall import Waterfall
 
 __version__: str
-
-class Error(ValueError):
-    field: str
-    problem: str
-    def __init__(self, field: str, problem: str) -> None: ...
-
-class LeftOut(Error):
-    sequences: int
-    counted: Tally
-    def __init__(self, field: str, problem: str, sequences: int, counted: Tally) -> None: ...
-
-class Overflow(Error, OverflowError): ...
 
 class Mask:
     @staticmethod
@@ -336,30 +329,6 @@ class Tally:
     def __add__(self, other: Tally) -> Tally: ...
     def __eq__(self, other: object) -> bool: ...
 
-class Work:
-    @property
-    def name(self) -> str: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def forward(self) -> int: ...
-    @property
-    def backward(self) -> int: ...
-    @property
-    def recompute(self) -> int: ...
-
-class View:
-    @property
-    def total(self) -> int: ...
-    @property
-    def forward(self) -> int: ...
-    @property
-    def backward(self) -> int: ...
-    @property
-    def recompute(self) -> int: ...
-    @property
-    def components(self) -> dict[str, Work]: ...
-
 class Breakdown:
     @property
     def total(self) -> int: ...
@@ -452,52 +421,8 @@ class Breakdown:
         cache_bits: int = 16,
         batches: int = 1,
     ) -> Bytes: ...
-    def to_dict(self) -> dict[str, Any]: ...
-    def _repr_html_(self) -> str: ...
-
-class ComponentBytes:
     @property
-    def name(self) -> str: ...
-    @property
-    def total(self) -> int: ...
-    @property
-    def kinds(self) -> dict[str, int]: ...
-    @property
-    def phases(self) -> dict[str, dict[str, int]]: ...
-    @property
-    def flops(self) -> int: ...
-    @property
-    def intensity(self) -> float: ...
-
-class Bytes:
-    @property
-    def total(self) -> int: ...
-    @property
-    def kinds(self) -> dict[str, int]: ...
-    @property
-    def components(self) -> dict[str, ComponentBytes]: ...
-    @property
-    def flops(self) -> int: ...
-    @property
-    def intensity(self) -> float: ...
-    @property
-    def unsaid(self) -> list[str]: ...
-    @property
-    def at_most(self) -> list[str]: ...
-    @property
-    def is_exact(self) -> bool: ...
-    @property
-    def work(self) -> Breakdown: ...
-    def mbu(
-        self,
-        seconds: float,
-        *,
-        gpus: int,
-        accelerator: str | Accelerator | None = None,
-        memory_tbps: float | None = None,
-    ) -> float: ...
-    def to_table(self) -> str: ...
-    def to_json(self) -> str: ...
+    def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self) -> dict[str, Any]: ...
     def _repr_html_(self) -> str: ...
 
@@ -524,114 +449,11 @@ class MaskedTiles:
         tally: Tally | None = None,
     ) -> None: ...
     def executed(self, plan: Plan | None = None) -> int: ...
+    def __copy__(self) -> MaskedTiles: ...
     @property
     def tile(self) -> tuple[int, int]: ...
     @property
     def tally(self) -> Tally: ...
-
-class WaterfallLine:
-    @property
-    def step(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def is_known(self) -> bool: ...
-    @property
-    def gpu_nanoseconds(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def points(self) -> float: ...
-    @property
-    def note(self) -> str: ...
-
-class ComponentLine:
-    @property
-    def name(self) -> str: ...
-    @property
-    def components(self) -> list[str]: ...
-    @property
-    def passes(self) -> str: ...
-    @property
-    def is_timed(self) -> bool: ...
-    @property
-    def gpu_nanoseconds(self) -> int: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def share(self) -> float: ...
-    @property
-    def mfu(self) -> float: ...
-    @property
-    def kernel_rate(self) -> float: ...
-    @property
-    def points_lost(self) -> float: ...
-    @property
-    def points_not_useful(self) -> float: ...
-    @property
-    def points_below_peak(self) -> float: ...
-
-class ComponentWaterfall:
-    @property
-    def lines(self) -> list[ComponentLine]: ...
-    @property
-    def notes(self) -> list[str]: ...
-    @property
-    def gpu_nanoseconds(self) -> int: ...
-    def to_table(self) -> str: ...
-    def to_markdown(self) -> str: ...
-    def to_json(self) -> str: ...
-    def _repr_html_(self) -> str: ...
-
-class Waterfall:
-    @property
-    def lines(self) -> list[WaterfallLine]: ...
-    @property
-    def mfu(self) -> float: ...
-    @property
-    def kernel_rate(self) -> float: ...
-    @property
-    def seconds(self) -> float: ...
-    @property
-    def gpus(self) -> int: ...
-    @property
-    def gpu_nanoseconds(self) -> int: ...
-    @property
-    def work(self) -> Breakdown: ...
-    @property
-    def components(self) -> ComponentWaterfall | None: ...
-    def what_if(
-        self,
-        *,
-        work: Breakdown | None = None,
-        kernel_rate: float | None = None,
-        gpus: int | None = None,
-        accelerator: str | Accelerator | None = None,
-        peak_tflops: float | None = None,
-        precision: str | None = None,
-        precisions: str | None = None,
-        clock_mhz: float | None = None,
-        apart: Mapping[str, float] | None = None,
-        rank_work: Iterable[int] | Mapping[str, int] | None = None,
-        idle_gpus: int | None = None,
-        masked_tiles: MaskedTiles | int | None = None,
-        pp: int | None = None,
-        vpp: int | None = None,
-        microbatches: int | None = None,
-        schedule: str | None = None,
-        memory_tbps: float | None = None,
-        batches: int | None = None,
-        weight_bits: int | None = None,
-        gradient_bits: int | None = None,
-        activation_bits: int | None = None,
-        cache_bits: int | None = None,
-    ) -> Waterfall: ...
-    def scalars(self, prefix: str = "waterfall/") -> dict[str, float]: ...
-    def to_table(self) -> str: ...
-    def to_markdown(self) -> str: ...
-    def to_json(self) -> str: ...
-    def to_dict(self) -> dict[str, Any]: ...
-    def _repr_html_(self) -> str: ...
 
 class Accelerator:
     @property
@@ -740,12 +562,6 @@ class DeviceTally:
     @property
     def device(self) -> int: ...
 
-class MeteredStep:
-    def __enter__(self) -> Meter: ...
-    def __exit__(
-        self, type: type[BaseException] | None, value: BaseException | None, traceback: TracebackType | None
-    ) -> None: ...
-
 class Meter:
     def __init__(
         self,
@@ -834,12 +650,13 @@ def accelerators() -> list[Accelerator]: ...
 def address_of(values: Integers) -> int: ...
 def conventions() -> list[Convention]: ...
 def cost(
-    config: ConfigLike,
+    config: str,
     *,
+    is_path: bool = False,
     mla: str = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
-    page: PageLike | Sequence[PageLike] | None = None,
+    page: Sequence[tuple[str, str]] = ...,
     strict: bool = False,
 ) -> Cost: ...
 def flops(
@@ -872,29 +689,6 @@ def flops(
 def models() -> list[str]: ...
 def readable(flops: int) -> str: ...
 def run_program(arguments: Sequence[str | bytes]) -> int: ...
-
-class Assignment:
-    """Which rank has which samples, and what each rank has to do."""
-
-    @property
-    def rank_of(self) -> npt.NDArray[np.int64]:
-        """The rank of each sample, as a new int64 array."""
-    @property
-    def ranks(self) -> list[npt.NDArray[np.int64]]:
-        """The samples of each rank, ascending, as new int64 arrays."""
-    @property
-    def loads(self) -> list[Any]:
-        """The load of each rank, exact where costs are ints; a tuple of several."""
-    @property
-    def is_optimum(self) -> bool:
-        """Whether no assignment has a smaller largest load, where that is known."""
-    @property
-    def report(self) -> dict[str, Any]:
-        """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
-        speed-up."""
-    def __len__(self) -> int: ...
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]
 
 def balance(
     costs: Costs,
@@ -968,16 +762,18 @@ class TallyReduction:
 
     def __init__(
         self,
-        like: Tally,
+        like: Tally | Cost,
         *,
         scope: str | Scope,
         layout: ParallelLayout,
         reducer: Reducer,
         convention: str | None,
         other_scopes: dict[str, str | Scope] = {},
+        plan: Plan | None = None,
     ) -> None:
         """All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the
-        convention that the sum is evaluated in (None: it is not), and where one differs all of them raise."""
+        convention that the sum is evaluated in (None: it is not), and where one differs all of them raise. Where `like`
+        is a Cost, they compare what it counts by `plan` as well."""
     def sum(self, mine: Tally, *, reducer: Reducer, visits: tuple[int, int] | None = None) -> Tally:
         """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
         stages."""
@@ -1007,103 +803,31 @@ def reduce_sequences(
     """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
     summed over the ranks that share a sequence first, then over the sequences of all."""
 
-class TrainLine:
-    """A `[train]` line of a log: one step or interval of all GPUs together."""
-
-    def __init__(
-        self, *, iteration: int, tokens: int, milliseconds: float, tflops: float | None = None,
-        mfu_pct: float | None = None,
-    ) -> None: ...
-    @property
-    def iteration(self) -> int: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def milliseconds(self) -> float: ...
-    @property
-    def tflops(self) -> float | None:
-        """Of all GPUs together; None where the log says none."""
-    @property
-    def mfu_pct(self) -> float | None:
-        """None where the log says none."""
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-class LayerLine:
-    """A `[LAYER]` line of a log: one pass of a layer."""
-
-    def __init__(
-        self, *, pass_name: str, tokens: int, milliseconds: float, tflops: float | None = None,
-        mfu_pct: float | None = None, layer: str = "LAYER",
-    ) -> None: ...
-    @property
-    def layer(self) -> str:
-        """The kind of layer as the log has it: "FUSED", …"""
-    @property
-    def pass_name(self) -> str:
-        """The pass: "train_fwd", "fwd", "bwd", "e2e"."""
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def milliseconds(self) -> float:
-        """Median."""
-    @property
-    def tflops(self) -> float | None:
-        """None where the log says none."""
-    @property
-    def mfu_pct(self) -> float | None:
-        """None where the log says none."""
-    def __eq__(self, other: object, /) -> bool: ...
-    __hash__: ClassVar[None]  # type: ignore[assignment]
-
-class ThroughputLog:
-    """The lines of a log that say a throughput, in their order."""
-
-    @property
-    def steps(self) -> list[TrainLine]: ...
-    @property
-    def layers(self) -> list[LayerLine]: ...
-
-def read_throughput_log(text: str) -> ThroughputLog:
-    """The `[train]` and `[LAYER]` lines of a log's text, in every shape that recsys-examples writes. Other lines are
-    skipped; one that looks like these and cannot be read is an Error with its number, and so is a log of none."""
-
-class Experiment:
-    """A training run that is compared with others."""
-
-    def __init__(
-        self, name: str, *, gpus: SupportsIndex, peak_tflops: float, steps: Sequence[TrainLine]
-    ) -> None: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def gpus(self) -> int: ...
-    @property
-    def peak_tflops(self) -> float:
-        """Of one GPU, dense."""
-    @property
-    def steps(self) -> list[TrainLine]: ...
-
-class ExperimentRow:
-    """One row of a comparison."""
-
-    @property
-    def name(self) -> str: ...
-    @property
-    def tflops_per_gpu(self) -> float:
-        """Σ FLOPs ÷ Σ time, of one GPU."""
-    @property
-    def best_tflops_per_gpu(self) -> float:
-        """Of the fastest line of the log."""
-    @property
-    def mfu_pct(self) -> float:
-        """The average over the peak that was given."""
-    @property
-    def speed_up(self) -> float:
-        """Over the first experiment, per GPU."""
-
-def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
-    """A row for each experiment, in the order given; the first is what the others are compared with."""
-
-def comparison_markdown(rows: Sequence[ExperimentRow]) -> str:
-    """The rows as a Markdown table."""
+# What Python's classes are made of.
+def _bytes(
+    work: Breakdown,
+    *,
+    weight_bits: int = 16,
+    gradient_bits: int = 16,
+    activation_bits: int = 16,
+    cache_bits: int = 16,
+    batches: int = 1,
+) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]: ...
+def _mbu(
+    work: Breakdown,
+    *,
+    seconds: float,
+    gpus: int,
+    accelerator: str | Accelerator | None = None,
+    memory_tbps: float | None = None,
+    weight_bits: int = 16,
+    gradient_bits: int = 16,
+    activation_bits: int = 16,
+    cache_bits: int = 16,
+    batches: int = 1,
+) -> float: ...
+def _waterfall(work: Breakdown, said: dict[str, Any], kernel_rate: float | None) -> dict[str, Any]: ...
+def _times_of_trace(work: Breakdown, path: str, modules: str | None) -> tuple[str, list[str]]: ...
+def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]: ...
+def _line_text(line: Any) -> str: ...
+def _compare(experiments: Sequence[Any]) -> tuple[Any, ...]: ...

@@ -59,26 +59,65 @@ def cost(
         Error: what cannot be counted, with the name of the key.
     """
 
-    def read(fields: Any) -> Cost:
-        return _core.cost(
-            fields, mla=mla, mtp=mtp, padded_vocab_size=padded_vocab_size, page=page, strict=strict
-        )
+    options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict}
+
+    def read(fields: dict[str, Any]) -> Cost:
+        try:
+            text = json.dumps(finite(fields), allow_nan=False, default=str)
+        except (TypeError, ValueError) as problem:
+            raise Error("config", f"cannot be written as JSON: {problem}") from None
+        return _core.cost(text, page=texts_of(page), **options)
 
     if isinstance(config, Cost):
-        return read(config)
-    if isinstance(config, str) or hasattr(config, "__fspath__"):
+        usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": False}
+        for name in ["page"] * (page is not None) + [name for name in usual if options[name] != usual[name]]:
+            raise Error(name, "says how a config is read, and this is a Cost already")
+        return config
+    if isinstance(config, (str, os.PathLike)):
         require_file(config)
-        return read(config)
+        return _core.cost(os.fsdecode(config), is_path=True, page=texts_of(page), **options)
     if isinstance(config, dict):
-        return read(finite(config))
+        return read(config)
     if is_module(config):
         return cost_of_module(config, read)
     if hasattr(config, "to_dict"):
         warn_of_adapters(config)
-        return read(finite(config.to_dict()))
+        return read(config.to_dict())
     if hasattr(config, "config") and hasattr(config.config, "to_dict"):
-        return read({**finite(config.config.to_dict()), "architectures": [type(config).__name__]})
-    return read(config)
+        # A model: its class is what `architectures` would name, and stands there only once it was saved.
+        return read({**config.config.to_dict(), "architectures": [type(config).__name__]})
+    raise Error("config", f"must be a dict, a path, or an object with to_dict(), got {shortened(config)}")
+
+
+def shortened(value: object) -> str:
+    """repr(value), for the text of an error."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."
+
+
+def texts_of(pages: PageLike | Sequence[PageLike] | None) -> list[tuple[str, str]]:
+    """The texts of a page or of several, each with its file."""
+    if pages is None:
+        return []
+    if isinstance(pages, str) or hasattr(pages, "__fspath__") or not hasattr(pages, "__getitem__"):
+        return [text_of_page(pages, "page")]
+    return [text_of_page(page, f"page[{place}]") for place, page in enumerate(pages)]
+
+
+def text_of_page(page: object, field: str) -> tuple[str, str]:
+    """A path, or a str that has a line break and so is the text itself."""
+    if not isinstance(page, (str, os.PathLike)):
+        raise Error(field, f"must be the path or the text of a page, got {shortened(page)}")
+    given = os.fsdecode(page)
+    if isinstance(page, str) and "\n" in given:
+        return given, ""
+    try:
+        with open(given, encoding="utf-8", newline="") as file:
+            return file.read(), given
+    except OSError:
+        raise Error(
+            field, f'cannot read "{given}"; a str without a line break is the path of a page'
+        ) from None
 
 
 def finite(value: Any) -> Any:
@@ -144,7 +183,7 @@ def cost_of_module(model: Any, read: Any) -> Cost:
         )
     kind = architecture_of(base)
     try:
-        made: Cost = read({**finite(config.to_dict()), "architectures": [kind]})
+        made: Cost = read({**config.to_dict(), "architectures": [kind]})
     except Error as problem:
         raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
     if adapters:

@@ -14,7 +14,7 @@ from ._core import Error
 if TYPE_CHECKING:
     from ._core import Convention, Cost, Mask, Plan, Tally
 
-# What nvcc has made of examples/python/kernels.cu, where the build found an nvcc.
+# What nvcc has made of examples/python/src/kernels.cu, where the build found an nvcc.
 _KERNELS = pathlib.Path(__file__).with_name("_kernels.fatbin")
 
 

@@ -18,6 +18,23 @@ if TYPE_CHECKING:
 
 Arguments = dict[str, Any]
 
+class MeteredStep:
+    """The context manager of Meter.step(), through the methods of the meter, which a subclass may have overridden."""
+
+    def __init__(self, meter: Meter, seconds: float | None) -> None:
+        self._meter, self._seconds = meter, seconds
+
+    def __enter__(self) -> Meter:
+        self._meter.begin_step()
+        return self._meter
+
+    def __exit__(self, kind: type[BaseException] | None, value: object, place: object) -> None:
+        if kind is None:
+            self._meter.end_step(self._seconds)
+        else:
+            self._meter.discard_step()
+
+
 _unfinished: weakref.WeakSet[Meter] = weakref.WeakSet()
 
 

@@ -4,7 +4,7 @@
     total = floptally.distributed.all_reduce(tally)                     # data parallelism: every rank its own batch
     total = floptally.distributed.all_reduce(tally, scope="context_slice", layout=layout)
 
-    sums = floptally.distributed.Reduction(tally, layout=layout)        # a training loop: once, on all ranks together
+    sums = floptally.distributed.Reduction(cost, layout=layout)         # a training loop: once, on all ranks together
     total = sums(tally)                                                 # every step: one SUM of about 2 KB
     meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from . import ParallelLayout, Scope, Tally, TallyReduction
+from . import Cost, ParallelLayout, Plan, Scope, Tally, TallyReduction
 from ._core import reduce_extremes, reduce_ratio, reduce_sequences
 
 if TYPE_CHECKING:
@@ -83,32 +83,37 @@ class TorchReducer:
 class Reduction:
     """The sum of tallies over the ranks of a group, step after step: one all-reduce each.
 
-    like: a tally of the model's masks. All ranks of the group make the object together: they compare masks, scope,
-        layout, convention and floptally's version first, and all of them raise where one differs. Made before the
-        process group is (a trainer makes it in `fit`), they do so when it is first called or asked for.
+    like: the model, a `floptally.Cost`, or a tally of its masks. All ranks of the group make the object together: they
+        compare masks, scope, layout, convention and floptally's version first, of a Cost also what it counts by `plan`,
+        and all of them raise where one differs. Made before the process group is (a trainer makes it in `fit`), they do
+        so when it is first called or asked for.
     layout: where this rank stands; by default all ranks of the job are data-parallel.
     scope: "microbatch" (lengths of whole sequences), "context_slice", "first_stage", "last_stage", "own_routers", or a
         `floptally.Scope`.
     other_scopes: of single statistics or of a tower's: {"routed": "own_routers", "vision": "first_stage"}.
     convention: the name of what the totals are evaluated in, which ranks compare. A Meter that is given the reduction must
         count by it.
+    plan: of a Cost, where it is not its own. A Meter that is given the reduction must count by it.
     """
 
     def __init__(
         self,
-        like: Tally,
+        like: Tally | Cost,
         *,
         group: ProcessGroup | None = None,
         layout: ParallelLayout | None = None,
         scope: str | Scope = "microbatch",
         other_scopes: Scopes | None = None,
         convention: str = "exact",
+        plan: Plan | None = None,
         device: torch.device | str | None = None,
     ) -> None:
         import torch.distributed as dist
 
         self.convention = convention
-        self._like = like.copy()
+        self.plan = plan
+        self.cost = like if isinstance(like, Cost) else None
+        self._like = like if isinstance(like, Cost) else like.copy()
         self._scopes: tuple[str | Scope, dict[str, str | Scope]] = (scope, dict(other_scopes or {}))
         self._group, self._device = group, device
         self._layout = layout
@@ -127,6 +132,7 @@ class Reduction:
                 reducer=reducer,
                 convention=self.convention,
                 other_scopes=others,
+                plan=self.plan,
             )
             self._made = reducer, reduction
         return self._made

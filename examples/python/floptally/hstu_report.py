@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from . import Error, accelerator
-from ._core import (
+from ._logs import (
     Experiment, ExperimentRow, LayerLine, ThroughputLog, TrainLine, compare, comparison_markdown, read_throughput_log,
 )  # fmt: skip
 

@@ -9,23 +9,27 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/balance/whole_costs.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
+#include <floptally/balance/detail/whole_costs.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// An assignment of samples to ranks, and the loads that it gives them.
 
 namespace floptally {
 
-/// Which rank has which samples, and what each rank has to do.
+/// An assignment of samples to ranks, with the loads of each rank.
 struct assignment {
-    std::vector<std::uint32_t> rank_of{};   ///< of each sample
+    std::vector<std::uint32_t> rank_of{};   ///< the rank of each sample
     std::vector<std::uint32_t> samples{};   ///< those of rank 0, then those of rank 1, …; ascending within a rank
-    std::vector<std::size_t> boundaries{};  ///< where those of each rank begin in `samples`, and its end
-    std::vector<uint128> loads{};           ///< rank by rank, those of one rank together; in units of 2^exponent
+    std::vector<std::size_t> boundaries{};  ///< the place in `samples` where those of each rank begin, and its end
+    std::vector<uint128> loads{};           ///< rank by rank, the loads of a rank side by side; in units of 2^exponent
     std::size_t loads_per_rank = 1;
-    int exponent = 0;  ///< 0, but for costs that were fractions
-    /// `partition` knows that no assignment of its mode has a smaller largest load: it is the lower bound, or all have
-    /// been tried. Of one load; otherwise false.
+    int exponent = 0;  ///< 0 unless costs were fractions
+    /// True where `partition` knows that no assignment of its mode has a smaller largest load, since that is the lower
+    /// bound or all were tried. Always false with several loads.
     bool is_optimum = false;
 
     [[nodiscard]] std::size_t ranks() const { return boundaries.empty() ? 0 : boundaries.size() - 1; }
@@ -40,7 +44,7 @@ namespace detail {
 
 [[nodiscard]] inline std::uint32_t checked_ranks(std::uint64_t ranks) {
     if (ranks == 0 || ranks > std::numeric_limits<std::int32_t>::max()) {
-        throw error("ranks", "must be from 1 to 2147483647, got " + std::to_string(ranks));
+        refuse("ranks", {"must be from 1 to 2147483647, got ", ranks});
     }
     return static_cast<std::uint32_t>(ranks);
 }
@@ -50,8 +54,7 @@ namespace detail {
     const std::size_t ranks = checked_ranks(given_ranks);
     const std::size_t count = samples_of(costs.values.size(), loads);
     if (rank_of.size() != count || count > std::numeric_limits<std::uint32_t>::max()) {
-        throw error("rank_of", "must be a rank for each of " + std::to_string(count) + " samples, got " +
-                                   std::to_string(rank_of.size()));
+        refuse("rank_of", {"must be a rank for each of ", count, " samples, got ", rank_of.size()});
     }
     assignment result{.rank_of = std::move(rank_of),
                       .samples = std::vector<std::uint32_t>(count),
@@ -62,8 +65,7 @@ namespace detail {
     for (std::size_t sample = 0; sample < count; ++sample) {
         const std::uint32_t rank = result.rank_of[sample];
         if (rank >= ranks) {
-            throw error(indexed("rank_of", sample),
-                        "must be below the " + std::to_string(ranks) + " ranks, got " + std::to_string(rank));
+            refuse(indexed("rank_of", sample), {"must be below the ", ranks, " ranks, got ", rank});
         }
         ++result.boundaries[rank + 1];
         for (std::size_t load = 0; load < loads; ++load) {
@@ -81,7 +83,7 @@ namespace detail {
     return result;
 }
 
-/// Of `ranks` pieces in the order of samples, as even as they can be: a rank for each sample.
+/// The rank of each sample where samples are cut in their order into `ranks` pieces, as even as they can be.
 [[nodiscard]] inline std::vector<std::uint32_t> contiguous_ranks(std::size_t samples, std::uint32_t ranks) {
     std::vector<std::uint32_t> rank_of(samples);
     for (std::uint32_t rank = 0; rank < ranks; ++rank) {
@@ -95,7 +97,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// An assignment that was made elsewhere. `costs`: `loads` for each sample, those of one together.
+/// The assignment that a caller's own `rank_of` makes. `costs` has `loads` numbers for each sample, side by side.
 template <detail::cost_range Costs>
 [[nodiscard]] assignment assigned(const Costs& costs, const std::vector<std::uint32_t>& rank_of, std::uint64_t ranks,
                                   std::size_t loads = 1) {
@@ -103,7 +105,7 @@ template <detail::cost_range Costs>
                           ranks);
 }
 
-/// Samples as they come: what is before balancing. Where ranks do not divide them, counts differ by one.
+/// The assignment of samples in their order, before balancing. Where ranks do not divide them, counts differ by one.
 template <detail::cost_range Costs>
 [[nodiscard]] assignment contiguous(const Costs& costs, std::uint64_t ranks, std::size_t loads = 1) {
     const std::size_t samples = detail::samples_of(std::span{costs}.size(), loads);

@@ -10,46 +10,53 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
-#include <floptally/detail/balance/sample_items.hpp>
-#include <floptally/detail/balance/search.hpp>
-#include <floptally/detail/balance/whole_costs.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
+#include <floptally/balance/detail/sample_items.hpp>
+#include <floptally/balance/detail/search.hpp>
+#include <floptally/balance/detail/whole_costs.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// `partition`: an assignment of samples to ranks that gives all ranks about as many FLOPs.
 
 namespace floptally {
 
-/// What else an assignment keeps, beside loads that are alike.
+/// The constraint that an assignment keeps.
 enum class balance_mode : std::uint8_t {
-    equal_count,  ///< as many samples on every rank, those that cost nothing among them
+    equal_count,  ///< every rank has as many samples, counting those that cost nothing
     free,         ///< any number of samples; a rank may have none
-    capacity      ///< the sizes on a rank add up to its capacity at most
+    capacity      ///< the sizes of a rank's samples add up to its capacity at most
 };
 
-/// What the search starts from.
+/// The assignment that the search starts from.
 enum class balance_seed : std::uint8_t {
-    best,           ///< both; the better result
+    best,           ///< both of the others; the better result
     longest_first,  ///< LPT
     differencing    ///< Karmarkar-Karp; with equal counts its balanced variant
 };
 
-/// The budget of a balance that looks no further than its seeds is 0.
+/// The budget that grows with the number of samples. A budget of 0 looks no further than the seeds.
 inline constexpr std::uint64_t automatic_budget = std::numeric_limits<std::uint64_t>::max();
 
+/// The options of `partition`.
 struct balance_options {
     balance_mode mode = balance_mode::equal_count;
     balance_seed seed = balance_seed::best;
-    /// Costs of each sample, which stand together: 2 for vision and language. What is made small is the largest of
-    /// max ÷ mean over them.
+    /// Costs of each sample, side by side: 2 for vision and language. The largest max ÷ mean over the loads is made
+    /// small.
     std::size_t loads = 1;
-    std::span<const std::uint64_t> sizes{};  ///< for `capacity`: of each sample, as its tokens
-    std::uint64_t capacity = 0;              ///< for `capacity`: of each rank, in the unit of `sizes`
-    /// Samples that stay on one rank have the same number, which is below the number of samples. Empty: none do.
+    std::span<const std::uint64_t> sizes{};  ///< for `capacity`: the size of each sample, such as its tokens
+    std::uint64_t capacity = 0;              ///< for `capacity`: the room of each rank, in the unit of `sizes`
+    /// A group number for each sample, below the number of samples. Samples of one group stay on one rank. Empty: no
+    /// sample is tied.
     std::span<const std::uint32_t> groups{};
-    /// Exchanges to look at from each seed, and decisions of the complete search of few samples. It is a count and no
-    /// time, so that every rank ends at the same one.
+    /// The number of exchanges looked at from each seed, and of decisions in the complete search of few samples. It is
+    /// no time, so that every rank ends at the same assignment.
     std::uint64_t budget = automatic_budget;
-    /// More than 16 samples (or tied groups): exchanges end where the largest load is within 1 ÷ `fineness` of the
-    /// lower bound. 0: at the bound, or where nothing helps. Fewer end at the optimum.
+    /// The end of exchanges for more than 16 samples (or tied groups): the largest load is within 1 ÷ `fineness` of the
+    /// lower bound. 0: at the bound, or where nothing helps. Fewer samples end at the optimum.
     std::uint64_t fineness = 1024;
 };
 
@@ -57,34 +64,32 @@ namespace detail {
 
 inline void require_options(std::size_t samples, std::uint32_t ranks, const balance_options& how) {
     if (samples > std::numeric_limits<std::uint32_t>::max()) {
-        throw error("costs", "must be of at most 4294967295 samples, got " + std::to_string(samples));
+        refuse("costs", {"must be of at most 4294967295 samples, got ", samples});
     }
     if (how.mode == balance_mode::equal_count && samples % ranks != 0) {
-        throw error("ranks", "must divide the " + std::to_string(samples) + " samples evenly for equal counts, got " +
-                                 std::to_string(ranks));
+        refuse("ranks", {"must divide the ", samples, " samples evenly for equal counts, got ", ranks});
     }
     const bool limited = how.mode == balance_mode::capacity;
     if (how.sizes.size() != (limited ? samples : 0)) {
-        throw error("sizes", (limited ? "must be one for each of " + std::to_string(samples) + " samples, got "
-                                      : std::string("belong to the mode capacity, got ")) +
-                                 std::to_string(how.sizes.size()));
+        const std::string problem = limited ? text_of({"must be one for each of ", samples, " samples"})
+                                            : std::string("belong to the mode capacity");
+        refuse("sizes", {problem, ", got ", how.sizes.size()});
     }
     if (!limited && how.capacity != 0) {
-        throw error("capacity", "belongs to the mode capacity, got " + std::to_string(how.capacity));
+        refuse("capacity", {"belongs to the mode capacity, got ", how.capacity});
     }
     if (!how.groups.empty() && how.groups.size() != samples) {
-        throw error("groups", "must be one number for each of " + std::to_string(samples) + " samples, got " +
-                                  std::to_string(how.groups.size()));
+        refuse("groups", {"must be one number for each of ", samples, " samples, got ", how.groups.size()});
     }
     for (std::size_t i = 0; i < how.groups.size(); ++i) {
         if (how.groups[i] >= samples) {
-            throw error(indexed("groups", i), "must be below the number of samples, " + std::to_string(samples) +
-                                                  ", got " + std::to_string(how.groups[i]));
+            refuse(indexed("groups", i), {"must be below the number of samples, ", samples, ", got ", how.groups[i]});
         }
     }
 }
 
-/// In looks at bundles: where pairs of them are looked at, a rank of m items has m² with each other rank.
+/// The budget, in bundles of items looked at. Where pairs of bundles are compared, a rank of m items has m² of them
+/// with each other rank.
 [[nodiscard]] inline std::uint64_t budget_of(const balance_options& how, std::size_t samples) {
     const bool pairs = how.loads > 1 || how.mode == balance_mode::capacity || !how.groups.empty();
     return how.budget != automatic_budget ? how.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
@@ -98,10 +103,10 @@ template <class Load>
                            .differencing = how.seed != balance_seed::longest_first,
                            .budget = budget_of(how, samples.item_of.size()),
                            .fineness = how.fineness};
-    const rank_list given = how.seed == balance_seed::best ? samples.contiguous(ranks, ordered) : std::nullopt;
-    balance_search<Load> searched(ordered.items, plan);
-    rank_list found = searched.run(given);
-    is_optimum = searched.is_optimum() && how.loads == 1;
+    const rank_list start = how.seed == balance_seed::best ? samples.contiguous(ranks, ordered) : std::nullopt;
+    balance_search<Load> balance(ordered.items, plan);
+    rank_list found = balance.run(start);
+    is_optimum = balance.is_optimum() && how.loads == 1;
     if (found) {
         std::vector<std::uint32_t> rank_of(samples.item_of.size());
         for (std::size_t i = 0; i < rank_of.size(); ++i) {
@@ -118,17 +123,17 @@ template <class Load>
         sum += size;
     }
     const bool too_many = sum > uint128{samples.capacity} * ranks;
-    std::string problem = by_capacity ? "sizes of " + to_string(sum) : to_string(sum) + " samples";
-    problem.append(too_many ? " do not fit " : " were not made to fit ").append(std::to_string(ranks));
-    problem.append(" ranks of ").append(std::to_string(samples.capacity));
-    problem.append(too_many ? "" : "; another assignment may, the search does not try all of them");
-    throw error(by_capacity ? "capacity" : "groups", problem);
+    refuse(by_capacity ? "capacity" : "groups",
+           {by_capacity ? "sizes of " : "", to_string(sum), by_capacity ? "" : " samples",
+            too_many ? " do not fit " : " were not made to fit ", ranks, " ranks of ", samples.capacity,
+            too_many ? "" : "; another assignment may, the search does not try all of them"});
 }
 
 }  // namespace detail
 
-/// Samples to ranks so that the largest load is small. `costs`: integers, `flops` or finite doubles, `loads` for each
-/// sample. Only integers and the order of samples decide: the same costs give the same assignment everywhere.
+/// An assignment of samples to ranks that makes the largest load small. `costs` are integers, `flops` or finite
+/// doubles, `loads` for each sample. Integers and the order of samples alone decide: equal costs give equal assignments
+/// on every machine.
 template <detail::cost_range Costs>
 [[nodiscard]] assignment partition(const Costs& costs, std::uint64_t ranks, const balance_options& how = {}) {
     const std::uint32_t count = detail::checked_ranks(ranks);

@@ -9,47 +9,51 @@
 #include <vector>
 
 #include <floptally/balance/assignment.hpp>
-#include <floptally/detail/balance/whole_costs.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
+#include <floptally/balance/detail/whole_costs.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
 #include <floptally/parallel/imbalance.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// The spread of loads over ranks, and a comparison of two assignments.
 
 namespace floptally {
 
-/// How far one load differs between ranks. Every number is finite.
+/// The spread of one load over ranks. Every number is finite.
 struct load_spread {
     uint128 largest = 0;
     uint128 smallest = 0;
-    imbalance max_over_mean{};             ///< exact; 1 where no rank has any
-    std::optional<double> max_over_min{};  ///< nothing where a rank has none and another some; 1 where none has any
-    double range_over_max = 0;             ///< (max − min) ÷ max; 0 where no rank has any
+    imbalance max_over_mean{};  ///< exact; 1 where no rank has any
+    std::optional<double>
+        max_over_min{};         ///< none where one rank has none of the load and another some; 1 where all have none
+    double range_over_max = 0;  ///< (max − min) ÷ max; 0 where no rank has any
 };
 
-/// One assignment of samples beside another.
+/// A comparison of two assignments of the same samples.
 struct balance_report {
-    std::vector<load_spread> before{};  ///< of each load
+    std::vector<load_spread> before{};  ///< a spread for each load
     std::vector<load_spread> after{};
     std::size_t samples = 0;
     std::size_t moved = 0;  ///< samples on another rank than before
-    /// Time before ÷ time after where a rank's time is its load and each load ends in a wait for its slowest rank:
-    /// Σ max before ÷ Σ max after. Several loads must be in one unit for it. 1 where there is no load at all.
+    /// Time before ÷ time after, if a rank's time is its load and all ranks wait for the slowest after each load:
+    /// Σ max before ÷ Σ max after. Several loads must be in one unit. 1 where there is no load at all.
     double predicted_speedup = 1;
 };
 
-/// Of each load of an assignment.
-[[nodiscard]] inline std::vector<load_spread> spreads_of(const assignment& of) {
+/// The spread of each load of an assignment.
+[[nodiscard]] inline std::vector<load_spread> spreads_of(const assignment& samples) {
     std::vector<load_spread> spreads;
-    for (std::size_t load = 0; load < of.loads_per_rank && of.ranks() != 0; ++load) {
-        load_spread spread{.largest = of.loads[load], .smallest = of.loads[load]};
+    for (std::size_t load = 0; load < samples.loads_per_rank && samples.ranks() != 0; ++load) {
+        load_spread spread{.largest = samples.loads[load], .smallest = samples.loads[load]};
         uint128 sum = 0;
-        for (std::size_t rank = 0; rank < of.ranks(); ++rank) {
-            const uint128 own = of.loads[rank * of.loads_per_rank + load];
+        for (std::size_t rank = 0; rank < samples.ranks(); ++rank) {
+            const uint128 own = samples.loads[rank * samples.loads_per_rank + load];
             spread.largest = std::max(spread.largest, own);
             spread.smallest = std::min(spread.smallest, own);
             sum = (flops{sum} + flops{own}).value();
         }
-        spread.max_over_mean = imbalance_of(spread.largest, sum, of.ranks());
+        spread.max_over_mean = imbalance_of(spread.largest, sum, samples.ranks());
         const auto largest = static_cast<double>(spread.largest);
         if (spread.smallest != 0) {
             spread.max_over_min = largest / static_cast<double>(spread.smallest);
@@ -63,7 +67,7 @@ struct balance_report {
     return spreads;
 }
 
-/// Of the load that is spread worst; 1 where there is none.
+/// The largest max ÷ mean of all loads; 1 where there is none.
 [[nodiscard]] inline double max_over_mean(std::span<const load_spread> loads) {
     double worst = 1;
     for (const load_spread& load : loads) {
@@ -72,7 +76,7 @@ struct balance_report {
     return worst;
 }
 
-/// Both of the same samples.
+/// The comparison of two assignments of the same samples.
 [[nodiscard]] inline balance_report balance_report_of(const assignment& before, const assignment& after) {
     if (before.rank_of.size() != after.rank_of.size() || before.loads_per_rank != after.loads_per_rank ||
         before.exponent != after.exponent) {
@@ -95,7 +99,7 @@ struct balance_report {
     return report;
 }
 
-/// Beside the samples as they come, in as many even pieces as there are ranks.
+/// The comparison of an assignment with `contiguous`, the samples in their order.
 template <detail::cost_range Costs>
 [[nodiscard]] balance_report balance_report_of(const Costs& costs, const assignment& after) {
     return balance_report_of(contiguous(costs, after.ranks(), after.loads_per_rank), after);

@@ -7,20 +7,22 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/nonnegative.hpp>
-#include <floptally/error.hpp>
-#include <floptally/parallel/index_range.hpp>
+#include <floptally/batch/nonnegative.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/lists/index_range.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// The groups of a batch whose modules have different data-parallel sizes.
 
 namespace floptally {
 
-/// The parts of a batch where modules of one model have data-parallel groups of different sizes (a vision tower on 6
-/// replicas, its language model on 4): as many as the least common multiple of the sizes, so that every replica of
-/// every module owns equally many of them, one behind another. What is balanced over these groups is balanced over the
-/// replicas of each module.
+/// The groups of a batch whose modules have different data-parallel sizes (a vision tower on 6 replicas, its language
+/// model on 4). There are as many as the least common multiple of the sizes, so that each replica of each module owns
+/// equally many adjacent groups: samples balanced over the groups are balanced over the replicas of each module.
 class canonical_groups {
   public:
-    /// The dp size of each module.
+    /// Groups for these data-parallel sizes, one for each module.
     explicit canonical_groups(std::vector<std::uint64_t> dp_sizes) : dp_sizes_(std::move(dp_sizes)) {
         if (dp_sizes_.empty()) {
             throw error("dp_sizes", "must be of at least one module");
@@ -28,7 +30,7 @@ class canonical_groups {
         for (std::size_t module = 0; module < dp_sizes_.size(); ++module) {
             const std::uint64_t dp = dp_sizes_[module];
             require_positive(dp, indexed("dp_sizes", module).c_str());
-            size_ = checked_multiply(size_, dp / std::gcd(size_, dp), indexed("dp_sizes", module));
+            size_ = checked(size_, indexed("dp_sizes", module)) * (dp / std::gcd(size_, dp));
         }
     }
 
@@ -50,7 +52,7 @@ class canonical_groups {
         return group / groups_per_rank(module);
     }
 
-    /// The same for the group of each sample: the owners of an exchange, or its destinations.
+    /// The replica of a module that owns the group of each sample: the owners of an exchange, or its destinations.
     template <detail::integer_range Groups>
     [[nodiscard]] std::vector<std::uint64_t> ranks_of(std::size_t module, const Groups& groups) const {
         const std::uint64_t each = groups_per_rank(module);

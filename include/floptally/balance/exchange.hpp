@@ -3,7 +3,7 @@
 
 #include <floptally/balance/canonical_groups.hpp>
 #include <floptally/balance/exchange_plan.hpp>
-#include <floptally/batch/packing.hpp>
+#include <floptally/parallel/packing.hpp>
 
 /// @file
-/// Once it is decided which rank gets which sample: whose groups these are, which bytes go where, how they are packed.
+/// The headers of an exchange of samples: canonical groups, the plan of bytes, packing.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
 #include <span>
@@ -8,15 +9,19 @@
 #include <vector>
 
 #include <floptally/balance/exchange_plan.hpp>
-#include <floptally/detail/rank_agreement.hpp>
-#include <floptally/error.hpp>
+#include <floptally/parallel/rank_agreement.hpp>
 #include <floptally/parallel/reduction.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Collective checks before an exchange: all ranks have one plan, and each can take part.
 
 namespace floptally {
 
 namespace detail {
 
-/// A plan in six words: ranks that made it from other numbers have other ones.
+/// A plan as six hashes, which differ between ranks that made it from different numbers.
 class exchange_schema {
   public:
     explicit exchange_schema(const exchange_plan& plan)
@@ -27,11 +32,11 @@ class exchange_schema {
                   hash_of(plan.sizes()),
                   (schema_hash() << version).value()} {}
 
-    [[nodiscard]] agreement_words message() const { return agreement_message(hashes_); }
+    [[nodiscard]] std::array<std::uint64_t, 12> message() const { return agreement_message(hashes_); }
 
-    static void require_agreement(const agreement_words& maxima) {
-        detail::require_agreement(maxima, {"ranks", "window", "owners", "destinations", "sizes", "version"},
-                                  "so nothing was sent");
+    static void require_agreement(const std::array<std::uint64_t, 12>& maxima) {
+        detail::require_agreement<6>(maxima, {"ranks", "window", "owners", "destinations", "sizes", "version"},
+                                     "so nothing was sent");
     }
 
   private:
@@ -44,22 +49,22 @@ class exchange_schema {
         return hash.value();
     }
 
-    agreement_hashes hashes_;
+    std::array<std::uint64_t, 6> hashes_;
 };
 
 }  // namespace detail
 
-/// Throws on every rank where the ranks did not make the same plan: an exchange of such plans would hang, or bring what
-/// nobody sent. One MAX all-reduce of twelve words over the ranks of the plan.
+/// Throws on every rank where ranks have different plans, whose exchange would hang or deliver wrong bytes. One MAX
+/// all-reduce of twelve words over the ranks of the plan.
 template <word_reducer Reducer>
 void require_same_plan(const exchange_plan& plan, Reducer& everyone) {
     detail::agree(detail::exchange_schema(plan), everyone);
 }
 
-/// Runs what may fail on one rank alone (buffers of a wrong size, memory that is not there), and throws on every rank
-/// where it threw on one, so that none begins an exchange in which another is missing: the rank's own error, on the
-/// others that there was one, and where. One MAX all-reduce of a word, and the end of `prepare`, on all ranks.
-/// `mpi.hpp` and `nccl.hpp` do this before each exchange; around the allocation of buffers it is the caller's.
+/// Runs `prepare`, which may fail on one rank alone (buffers of a wrong size, no memory), and throws on every rank
+/// where it threw on one, so that no rank begins an exchange in which another is missing. A failed rank throws its own
+/// error, the others one that names the rank. One MAX all-reduce of a word after `prepare`. `mpi.hpp` and `nccl.hpp` do
+/// this before each exchange; a caller does it around the allocation of buffers.
 template <word_reducer Reducer, class Prepare>
 void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     std::exception_ptr own;
@@ -68,15 +73,13 @@ void prepare_together(std::uint64_t rank, Reducer& everyone, Prepare prepare) {
     } catch (...) {
         own = std::current_exception();
     }
-    std::uint64_t failed = own ? rank + 1 : 0;  // of several the last rank is named
+    std::uint64_t failed = own ? rank + 1 : 0;  // of several failed ranks the last is named
     everyone.max(std::span<std::uint64_t>(&failed, 1));
     if (own) {
         std::rethrow_exception(own);
     }
     if (failed != 0) {
-        throw error("exchange", std::string("rank ")
-                                    .append(std::to_string(failed - 1))
-                                    .append(" cannot take part, and has thrown why, so nothing was sent"));
+        detail::refuse("exchange", {"rank ", failed - 1, " cannot take part, and has thrown why, so nothing was sent"});
     }
 }
 

@@ -12,35 +12,37 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/nonnegative.hpp>
-#include <floptally/error.hpp>
+#include <floptally/batch/nonnegative.hpp>
+#include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
 
 /// @file
-/// Which bytes go where when samples of different sizes move between ranks. Every rank computes the same plan from the
+/// The plan of bytes when samples of different sizes move between ranks. Every rank computes the same plan from the
 /// same numbers, so nothing is negotiated; `mpi.hpp` and `nccl.hpp` carry it out.
 
 namespace floptally {
 
-/// Every sample of a message begins at a multiple of it: as much as any element of a tensor needs.
+/// The alignment of samples in a message, in bytes: as much as any element of a tensor needs.
 inline constexpr std::uint64_t exchange_alignment = 8;
 
-/// What an int that counts units of `exchange_alignment` bytes reaches: MPI_Alltoallv takes ints. 16 GiB − 8.
+/// The most bytes that MPI_Alltoallv, which takes ints, can count in units of `exchange_alignment`: 16 GiB − 8.
 inline constexpr std::uint64_t max_mpi_bytes = exchange_alignment * std::numeric_limits<std::int32_t>::max();
 
-/// One of the two buffers of a rank: samples stand in it by the rank on the other side, and by index where that is the
-/// same. All numbers are bytes.
+/// The layout of a rank's sending or receiving buffer: samples by the rank on the other side, then by index. Offsets,
+/// sizes, counts and displacements are bytes.
 struct exchange_buffer {
     std::vector<std::uint64_t> samples;        ///< indices of samples, in the order of the buffer
-    std::vector<std::uint64_t> offsets;        ///< where each of `samples` begins
-    std::vector<std::uint64_t> sizes;          ///< of each of `samples`, without its padding
-    std::vector<std::uint64_t> counts;         ///< to or from each rank
-    std::vector<std::uint64_t> displacements;  ///< where the message to or from each rank begins
+    std::vector<std::uint64_t> offsets;        ///< begin of each of `samples`
+    std::vector<std::uint64_t> sizes;          ///< size of each of `samples`, without padding
+    std::vector<std::uint64_t> counts;         ///< bytes to or from each rank
+    std::vector<std::uint64_t> displacements;  ///< begin of the message to or from each rank
 
     [[nodiscard]] std::uint64_t bytes() const { return counts.empty() ? 0 : displacements.back() + counts.back(); }
 
-    /// The bytes of `samples[place]`, of all the bytes of the buffer.
+    /// The bytes of `samples[place]` within the bytes of the buffer.
     template <class Byte>
     [[nodiscard]] std::span<Byte> sample(std::span<Byte> buffer, std::size_t place) const {
         return buffer.subspan(offsets.at(place), sizes.at(place));
@@ -49,7 +51,7 @@ struct exchange_buffer {
     [[nodiscard]] friend bool operator==(const exchange_buffer&, const exchange_buffer&) = default;
 };
 
-/// What one rank sends and receives.
+/// One rank's side of an exchange.
 struct rank_exchange {
     std::uint64_t rank = 0;
     exchange_buffer send;
@@ -58,29 +60,30 @@ struct rank_exchange {
     [[nodiscard]] friend bool operator==(const rank_exchange&, const rank_exchange&) = default;
 };
 
+/// The options of an exchange.
 struct exchange_options {
     std::uint64_t bytes_per_element = 1;
     /// Microbatches whose samples are dealt together. Above 1 a destination is microbatch · ranks + rank.
     std::uint64_t window = 1;
-    /// Of one buffer. It is checked for all ranks on each, so that all of them throw or none: one alone would leave the
-    /// others waiting.
+    /// The most bytes of one buffer. Each rank checks the buffers of all, so that all ranks throw or none: one alone
+    /// would leave the others waiting.
     std::uint64_t max_buffer_bytes = max_mpi_bytes;
 };
 
-/// Samples on their way from the ranks that have them to those that need them: one exchange for each microbatch of a
-/// window.
+/// The plan that moves samples from the ranks that have them to those that need them: one exchange for each microbatch
+/// of a window.
 class exchange_plan {
   public:
-    /// For each sample the rank that has it, where it goes, and its elements.
+    /// A plan from each sample's owning rank, its destination and its number of elements.
     template <detail::integer_range Owners, detail::integer_range Destinations, detail::integer_range Sizes>
     exchange_plan(const Owners& owners, const Destinations& destinations, const Sizes& sizes, std::uint64_t ranks,
                   const exchange_options& options = {})
         : ranks_(ranks), window_(options.window) {
         require_positive(ranks, "ranks");
         require_positive(options.window, "window");
-        const std::uint64_t slots = checked_multiply(ranks, options.window, "window");
+        const std::uint64_t slots = checked(ranks, "window") * options.window;
         if (slots > std::numeric_limits<std::int32_t>::max()) {
-            throw error("ranks", "times window must be at most 2147483647, got " + std::to_string(slots));
+            detail::refuse("ranks", {"times window must be at most 2147483647, got ", slots});
         }
         owners_ = detail::nonnegative_below(ranks, "ranks", owners, "owners");
         destinations_ =
@@ -99,7 +102,7 @@ class exchange_plan {
     [[nodiscard]] std::size_t num_samples() const { return owners_.size(); }
 
     [[nodiscard]] const std::vector<std::uint64_t>& owners() const { return owners_; }
-    /// Of each sample, microbatch · ranks + rank.
+    /// The destination of each sample: microbatch · ranks + rank.
     [[nodiscard]] std::vector<std::uint64_t> destinations() const {
         std::vector<std::uint64_t> slots = destinations_;
         for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
@@ -118,22 +121,22 @@ class exchange_plan {
         return microbatches_[microbatch];
     }
 
-    /// What a rank sends and receives for a microbatch.
-    [[nodiscard]] rank_exchange of(std::uint64_t rank, std::uint64_t microbatch = 0) const {
+    /// The buffers that a rank sends and receives in a microbatch.
+    [[nodiscard]] rank_exchange for_rank(std::uint64_t rank, std::uint64_t microbatch = 0) const {
         require_below(ranks_, "ranks", rank, "rank");
         const std::vector<std::uint64_t>& samples = samples_of(microbatch);
         return {rank, buffer(samples, rank, owners_, destinations_), buffer(samples, rank, destinations_, owners_)};
     }
 
-    /// The way back, from where the samples went to where they were, microbatch by microbatch. Its buffers are those of
-    /// this plan: what was received is what is sent.
+    /// The plan of the way back: each sample returns to its owner, in its microbatch. It sends the buffers that this
+    /// plan receives.
     [[nodiscard]] exchange_plan inverse() const {
         exchange_plan back = *this;
         std::swap(back.owners_, back.destinations_);
         return back;
     }
 
-    /// Another payload of the same samples on the same way: token ids beside pixels, results instead of inputs.
+    /// The plan of another payload of these samples: token ids beside pixels, results instead of inputs.
     template <detail::integer_range Sizes>
     [[nodiscard]] exchange_plan with_sizes(const Sizes& sizes, std::uint64_t bytes_per_element = 1,
                                            std::uint64_t max_buffer_bytes = max_mpi_bytes) const {
@@ -152,17 +155,15 @@ class exchange_plan {
         require_as_many(owners_.size(), "owners", bytes_.size(), "sizes");
         constexpr std::uint64_t most =
             std::numeric_limits<std::uint64_t>::max() / exchange_alignment * exchange_alignment;
-        const bool own_limit = max_buffer_bytes < most;  // else what can still be filled up to a multiple of 8
+        const bool own_limit = max_buffer_bytes < most;  // else the most that still rounds up to a multiple of 8
         for (std::size_t i = 0; i < bytes_.size(); ++i) {
             const bool fits = bytes_[i] <= std::numeric_limits<std::uint64_t>::max() / bytes_per_element;
-            bytes_[i] = fits ? bytes_[i] * bytes_per_element
-                             : checked_multiply(bytes_[i], bytes_per_element, indexed("sizes", i));
+            bytes_[i] =
+                fits ? bytes_[i] * bytes_per_element : checked(bytes_[i], indexed("sizes", i)) * bytes_per_element;
             if (bytes_[i] > (own_limit ? max_buffer_bytes : most)) {
-                throw overflow(indexed("sizes", i), std::string("must be at most ")
-                                                        .append(own_limit ? "max_buffer_bytes = " : "")
-                                                        .append(std::to_string(own_limit ? max_buffer_bytes : most))
-                                                        .append(" bytes, got ")
-                                                        .append(std::to_string(bytes_[i])));
+                throw overflow(indexed("sizes", i),
+                               detail::text_of({"must be at most ", own_limit ? "max_buffer_bytes = " : "",
+                                                own_limit ? max_buffer_bytes : most, " bytes, got ", bytes_[i]}));
             }
         }
         for (std::uint64_t microbatch = 0; microbatch < window_; ++microbatch) {
@@ -171,28 +172,21 @@ class exchange_plan {
         }
     }
 
-    void require_room(std::string_view what, std::uint64_t microbatch, const std::vector<std::uint64_t>& own,
+    void require_room(std::string_view verb, std::uint64_t microbatch, const std::vector<std::uint64_t>& own,
                       std::uint64_t max_buffer_bytes) const {
         std::vector<std::uint64_t> buffers(ranks_, 0);
         for (const std::uint64_t sample : microbatches_[microbatch]) {
             std::uint64_t& bytes = buffers[own[sample]];
-            bytes = checked_add(bytes, padded(bytes_[sample]), "sizes");
+            bytes = checked(bytes, "sizes") + padded(bytes_[sample]);
             if (bytes > max_buffer_bytes) {
-                throw overflow("sizes", std::string("rank ")
-                                            .append(std::to_string(own[sample]))
-                                            .append(" ")
-                                            .append(what)
-                                            .append(" more than max_buffer_bytes = ")
-                                            .append(std::to_string(max_buffer_bytes))
-                                            .append(" in microbatch ")
-                                            .append(std::to_string(microbatch))
-                                            .append(": ")
-                                            .append(std::to_string(bytes)));
+                throw overflow("sizes", detail::text_of({"rank ", own[sample], " ", verb,
+                                                         " more than max_buffer_bytes = ", max_buffer_bytes,
+                                                         " in microbatch ", microbatch, ": ", bytes}));
             }
         }
     }
 
-    /// The samples that `rank` has of `own`, by the rank that `other` says.
+    /// The buffer of the samples whose rank in `own` is `rank`, by their rank in `other`.
     [[nodiscard]] exchange_buffer buffer(const std::vector<std::uint64_t>& samples, std::uint64_t rank,
                                          const std::vector<std::uint64_t>& own,
                                          const std::vector<std::uint64_t>& other) const {
@@ -220,44 +214,42 @@ class exchange_plan {
     std::uint64_t ranks_;
     std::uint64_t window_;
     std::vector<std::uint64_t> owners_;
-    std::vector<std::uint64_t> destinations_;               ///< ranks, once the microbatch is taken off
+    std::vector<std::uint64_t> destinations_;               ///< ranks, without the microbatch
     std::vector<std::uint64_t> bytes_;                      ///< of each sample
-    std::vector<std::vector<std::uint64_t>> microbatches_;  ///< samples of each, ascending
+    std::vector<std::vector<std::uint64_t>> microbatches_;  ///< samples of each microbatch, ascending
 };
 
-/// A sending buffer, filled: `bytes_of(sample)` is the sample's bytes, a vector or a span of them. Padding is 0, so
-/// that equal samples make equal messages.
+/// The bytes of a sending buffer. `bytes_of(sample)` is the sample's bytes, a vector or a span. Padding is 0, so that
+/// equal samples make equal messages.
 template <class BytesOf>
 [[nodiscard]] std::vector<std::byte> filled(const exchange_buffer& send, BytesOf bytes_of) {
     std::vector<std::byte> buffer(send.bytes());
     for (std::size_t place = 0; place < send.samples.size(); ++place) {
-        const auto& given = bytes_of(send.samples[place]);
-        const std::span<const std::byte> bytes{given};
+        const auto& sample = bytes_of(send.samples[place]);
+        const std::span<const std::byte> bytes{sample};
         require_as_many(send.sizes[place], "planned", bytes.size(), indexed("bytes", send.samples[place]));
         std::copy(bytes.begin(), bytes.end(), buffer.begin() + static_cast<std::ptrdiff_t>(send.offsets[place]));
     }
     return buffer;
 }
 
-/// Throws where an exchange is not that of rank `rank` of `ranks`, or its buffers are not there, not as large as it
-/// says or do not begin at a multiple of `exchange_alignment`.
+/// Throws where an exchange is not that of rank `rank` of `ranks`, or where a buffer is null, has another size or does
+/// not begin at a multiple of `exchange_alignment`.
 inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::uint64_t ranks,
                              std::span<const std::byte> send, std::span<const std::byte> receive) {
     if (how.rank != rank) {
-        throw error("rank", "must be that of this process, " + std::to_string(rank) + ", got an exchange of " +
-                                std::to_string(how.rank));
+        detail::refuse("rank", {"must be that of this process, ", rank, ", got an exchange of ", how.rank});
     }
     require_as_many(ranks, "ranks of the communicator", how.send.counts.size(), "ranks");
-    const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> given,
+    const auto require_buffer = [](const exchange_buffer& planned, std::span<const std::byte> bytes,
                                    std::string_view field) {
-        if (given.size() != planned.bytes()) {
-            throw error(field,
-                        "must have " + std::to_string(planned.bytes()) + " bytes, got " + std::to_string(given.size()));
+        if (bytes.size() != planned.bytes()) {
+            detail::refuse(field, {"must have ", planned.bytes(), " bytes, got ", bytes.size()});
         }
-        if (given.data() == nullptr && !given.empty()) {
+        if (bytes.data() == nullptr && !bytes.empty()) {
             throw error(field, "must not be null");
         }
-        if (reinterpret_cast<std::uintptr_t>(given.data()) % exchange_alignment != 0) {
+        if (reinterpret_cast<std::uintptr_t>(bytes.data()) % exchange_alignment != 0) {
             throw error(field, "must begin at a multiple of 8 bytes");
         }
     };
@@ -265,14 +257,14 @@ inline void require_exchange(const rank_exchange& how, std::uint64_t rank, std::
     require_buffer(how.receive, receive, "receive");
 }
 
-/// Bytes in the units of MPI_Alltoallv, `exchange_alignment` bytes each.
+/// Bytes as counts for MPI_Alltoallv, in units of `exchange_alignment`.
 [[nodiscard]] inline std::vector<int> mpi_counts(std::span<const std::uint64_t> bytes, std::string_view field) {
     std::vector<int> counts;
     counts.reserve(bytes.size());
     for (std::size_t i = 0; i < bytes.size(); ++i) {
         if (bytes[i] > max_mpi_bytes) {
-            throw overflow(indexed(field, i), "must be at most " + std::to_string(max_mpi_bytes) +
-                                                  " bytes for MPI's ints, got " + std::to_string(bytes[i]));
+            throw overflow(indexed(field, i), detail::text_of({"must be at most ", max_mpi_bytes,
+                                                               " bytes for MPI's ints, got ", bytes[i]}));
         }
         counts.push_back(static_cast<int>(bytes[i] / exchange_alignment));
     }

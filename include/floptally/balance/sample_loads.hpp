@@ -8,25 +8,29 @@
 #include <string>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flop_counter.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/model/component_name.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/training_plan.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The FLOPs of each sample, as one cost or as several loads.
 
 namespace floptally {
 
-/// Which load the components of a name count to, and how much a FLOP of them weighs.
+/// The load that components count to, and the weight of one of their FLOPs.
 struct load_rule {
     component_name components = "*";  ///< "vision.*", as in a plan's rules; the last rule that matches decides
     std::size_t load = 0;             ///< 0, 1, …
-    std::uint64_t weight = 1;  ///< 1 ÷ efficiency, as integers in proportion: 3 beside 2 takes 1.5 times as long
+    std::uint64_t weight = 1;         ///< in proportion to 1 ÷ efficiency: 3 beside 2 takes 1.5 times as long
 };
 
-/// A tally for each sequence: samples without images and sound.
+/// A tally for each sequence, for samples without images and sound.
 template <detail::integer_range Lengths>
 [[nodiscard]] std::vector<tally> sample_tallies(const flop_counter& model, const Lengths& lengths) {
     std::vector<tally> samples;
@@ -39,7 +43,7 @@ template <detail::integer_range Lengths>
     return samples;
 }
 
-/// FLOPs of each sample, those that MFU counts: over a batch they add up to its total exactly.
+/// FLOPs of each sample. They add up to the total of the batch exactly.
 [[nodiscard]] inline std::vector<flops> sample_costs(const flop_counter& model, std::span<const tally> samples,
                                                      view seen = view::useful) {
     std::vector<flops> costs;
@@ -50,7 +54,7 @@ template <detail::integer_range Lengths>
     return costs;
 }
 
-/// The same of sequences by their lengths.
+/// FLOPs of each sequence, from its length.
 template <detail::integer_range Lengths>
 [[nodiscard]] std::vector<flops> sample_costs(const flop_counter& model, const Lengths& lengths,
                                               view seen = view::useful) {
@@ -64,7 +68,7 @@ template <detail::integer_range Lengths>
     return costs;
 }
 
-/// Loads that rules name: one more than the largest.
+/// The number of loads that rules name: one more than the largest index.
 [[nodiscard]] inline std::size_t loads_of(std::span<const load_rule> rules) {
     std::size_t loads = 0;
     for (const load_rule& rule : rules) {
@@ -73,8 +77,8 @@ template <detail::integer_range Lengths>
     return loads;
 }
 
-/// FLOPs of each sample by rules over components, weighed: `loads_of(rules)` numbers for each sample, those of one
-/// together. A component that no rule matches is an error.
+/// Weighted FLOPs of each sample by rules over components: `loads_of(rules)` numbers for each sample, side by side. A
+/// component that no rule matches is an error.
 [[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
                                                      std::span<const load_rule> rules, view seen = view::useful) {
     const std::size_t loads = loads_of(rules);
@@ -87,7 +91,7 @@ template <detail::integer_range Lengths>
                 decides = matches(rule.components.view(), component.name.view()) ? &rule : decides;
             }
             if (decides == nullptr) {
-                throw error("rules", std::string("none matches \"").append(component.name.view()).append("\""));
+                detail::refuse("rules", {"none matches \"", component.name.view(), "\""});
             }
             sums[sample * loads + decides->load] += decides->weight * component.total(seen);
         }

@@ -6,10 +6,13 @@
 #include <string_view>
 
 #include <floptally/batch/attention_mask.hpp>
+#include <floptally/batch/length_sums.hpp>
 #include <floptally/batch/lengths.hpp>
 #include <floptally/batch/packed.hpp>
 #include <floptally/batch/tower_inputs.hpp>
-#include <floptally/detail/length_sums.hpp>
+
+/// @file
+/// The short calls of everything that a batch can be added to, such as `add_cu_seqlens`.
 
 namespace floptally {
 
@@ -19,64 +22,67 @@ namespace floptally {
 template <class Receiver>
 class adds_batches {
   public:
-    /// Lengths of sequences, in tokens: any contiguous range of 32- or 64-bit integers, which errors call `field`.
+    /// Adds sequences by their lengths, in tokens: any contiguous range of 32- or 64-bit integers, which errors call
+    /// `field`.
     template <detail::integer_range Lengths>
     constexpr void add_lengths(const Lengths& lengths, std::string_view field = "lengths") {
         self().add(sequence_lengths(lengths, field));
     }
 
-    /// A BSHD batch: one row for each length, all of them padded to `row_length`. A row of no token is a mock sequence.
+    /// Adds a BSHD batch: one row for each length, all of them padded to `row_length`. A row without a token is a mock
+    /// sequence.
     template <detail::integer_range Lengths>
     constexpr void add_padded(const Lengths& lengths, std::uint64_t row_length, std::string_view field = "lengths") {
         self().add(padded_rows(lengths, row_length, field));
     }
 
-    /// A BSHD batch without padding: `rows` sequences of `columns` tokens.
+    /// Adds a BSHD batch without padding: `rows` sequences of `columns` tokens.
     constexpr void add_shape(std::uint64_t rows, std::uint64_t columns) { self().add(full_rows(rows, columns)); }
 
-    /// A BSHD batch by its attention mask, `rows` x `columns` flags row by row: its ones are useful, its shape is
+    /// Adds a BSHD batch by its attention mask, `rows` x `columns` flags row by row: its ones are useful, its shape is
     /// padded. The ones of a row stand together, with padding on either side.
     template <detail::flag_range Flags>
     constexpr void add_attention_mask(const Flags& attention_mask, std::size_t rows, std::size_t columns) {
         self().add(attention_mask_rows(attention_mask, rows, columns));
     }
 
-    /// Both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
+    /// Adds both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
     template <detail::integer_range Lengths, detail::integer_range Keys>
     constexpr void add_encoder_decoder(const Lengths& lengths, const Keys& encoder_lengths,
                                        std::string_view field = "lengths") {
         self().add(encoder_decoder_lengths(lengths, encoder_lengths, field));
     }
 
-    /// Boundaries of a packed row: 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
+    /// Adds a packed row by its boundaries 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
     template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
         self().add(packed_sequences(cu_seqlens));
     }
 
-    /// Boundaries of the real sequences and of the slots that kernels process; the sequences from `num_real_seqs` on
-    /// are mock sequences: padded, not useful. Without slots of their own pass `cu_seqlens` twice.
+    /// Adds a packed row by the boundaries of its sequences and of the slots that kernels process. The sequences from
+    /// `num_real_seqs` on are mock sequences: padded, not useful. Where there are no slots of their own pass
+    /// `cu_seqlens` twice.
     template <detail::integer_range Boundaries, detail::integer_range Slots>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens, const Slots& cu_seqlens_padded,
                                   std::size_t num_real_seqs = all_sequences) {
         self().add(packed_slots(cu_seqlens, cu_seqlens_padded, num_real_seqs));
     }
 
-    /// Boundaries of the real sequences and of all slots, which may be more: the slots behind the real sequences are
-    /// mock sequences. Errors call the slots `slots_field`.
+    /// Adds a packed row by the boundaries of its real sequences and of all slots, which may be more: the slots after
+    /// the real sequences are mock sequences. Errors call the slots `slots_field`.
     template <detail::integer_range Boundaries, detail::integer_range Slots>
     constexpr void add_cu_seqlens_real(const Boundaries& cu_seqlens_real, const Slots& slots,
                                        std::string_view slots_field = "cu_seqlens") {
         self().add(packed_real(cu_seqlens_real, slots, slots_field));
     }
 
-    /// Grids of images and clips, three numbers (t, h, w) for each, as `image_grid_thw` has them.
+    /// Adds images and clips by their grids, three numbers (t, h, w) for each, as `image_grid_thw` has them.
     template <detail::integer_range Numbers>
     constexpr void add_grid_thw(const Numbers& grid_thw) {
         self().add(listed_grids(grid_thw));
     }
 
-    /// Clips of sound by their frames.
+    /// Adds clips of sound by their frames.
     template <detail::integer_range Frames>
     constexpr void add_audio_frames(const Frames& audio_frames) {
         self().add(listed_clips(audio_frames));

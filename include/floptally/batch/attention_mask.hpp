@@ -8,10 +8,13 @@
 #include <string>
 #include <utility>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/message.hpp>
-#include <floptally/error.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The source of a batch that is given by its attention mask.
 
 namespace floptally {
 
@@ -45,7 +48,7 @@ class attention_mask_rows {
 
     constexpr attention_mask_rows(std::span<const T> flags, std::size_t rows, std::size_t columns)
         : flags_(flags.data()), rows_(rows), columns_(columns) {
-        const std::uint64_t shape = checked_multiply(rows, columns, "attention_mask");
+        const std::uint64_t shape = checked(rows, "attention_mask") * columns;
         if (shape != flags.size()) {
             detail::refuse("attention_mask",
                            {"must have ", rows, " x ", columns, " = ", shape, " entries, got ", flags.size()});
@@ -63,8 +66,9 @@ class attention_mask_rows {
     }
 
   private:
-    /// The number of ones. They stand together: padding is on the left, on the right or on both sides, since a token
-    /// after a hole would have another distance to its keys than its number, and windows and chunks go by distance.
+    /// The number of ones of a row. They stand together: padding is on the left, on the right or on both sides, since a
+    /// token after a hole would have another distance to its keys than its number, and windows and chunks go by
+    /// distance.
     [[nodiscard]] constexpr std::uint32_t length(std::size_t row) const {
         const std::size_t first = row * columns_;
         std::uint32_t ones = 0;

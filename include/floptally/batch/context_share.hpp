@@ -3,32 +3,37 @@
 
 #include <cstdint>
 
-#include <floptally/detail/message.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Marks of a tally: one rank's share of a batch, and the axes that were added up already.
 
 namespace floptally {
 
-/// Which share of its text a tally is, where whoever counted it said so: `context_parallel_row::tally_of` does.
+/// The share of its text that a tally is, where its maker said so: `context_parallel_row::tally_of` does.
 ///
 /// Equal shares of all ranks look like replicas to any sum, so that a scope which declares them replicated would be a
 /// silent factor of cp. A share that is said goes with the tally, and a reduction compares it with the scope.
 class context_share {
   public:
-    /// Nothing is said.
+    /// A share of which nothing is said.
     constexpr context_share() = default;
 
-    /// That of one of `cp` ranks; all of it, of which there is nothing to say, where `cp` is 1.
+    /// The share of one of `cp` ranks; where `cp` is 1 it is all of the text, of which nothing is said.
     constexpr context_share(std::uint64_t cp, std::uint64_t rank) : cp_(cp == 1 ? 0 : cp), rank_(rank) {
         if (rank >= cp) {
             detail::refuse("cp_rank", {"must be below cp = ", cp, ", got ", rank});
         }
     }
 
-    /// Whether it is said to be that of one rank.
+    /// True where it is said to be the share of one rank.
     [[nodiscard]] constexpr bool is_said() const { return cp_ > several; }
+    /// The number of ranks; 0 where nothing is said, 1 for shares of several ranks together.
     [[nodiscard]] constexpr std::uint64_t cp() const { return cp_; }
     [[nodiscard]] constexpr std::uint64_t rank() const { return rank_; }
 
-    /// That of two tallies together. Shares of several ranks may be all of it, and nothing is said of them any more.
+    /// The share of two tallies together. Shares of several ranks may be all of the text, so that nothing is said of
+    /// them any more.
     constexpr context_share& operator+=(const context_share& other) {
         if (cp_ == 0) {
             *this = other;
@@ -46,6 +51,38 @@ class context_share {
 
     std::uint64_t cp_ = 0;
     std::uint64_t rank_ = 0;
+};
+
+/// The axes over which a tally was added up already. The result of a sum over ranks is marked with them, and a second
+/// sum that would count its ranks once more refuses it.
+class added_up {
+  public:
+    /// The mark of a tally that was added up over nothing.
+    constexpr added_up() = default;
+
+    /// The mark of a sum over these axes of a layout, a bit for each `parallel_axis`; `visits` is true where each
+    /// microbatch counts once in it, however often a rank visited it.
+    constexpr added_up(std::uint32_t axes, bool visits) : axes_(axes), visits_(visits) {}
+
+    /// True where the tally was added up over anything.
+    [[nodiscard]] constexpr bool is_said() const { return axes_ != 0 || visits_; }
+    /// True where it was added up over this axis, a `parallel_axis` as a number.
+    [[nodiscard]] constexpr bool over(std::uint32_t axis) const { return (axes_ >> axis & 1U) != 0; }
+    /// True where each microbatch counts once, however often a rank visited it.
+    [[nodiscard]] constexpr bool over_visits() const { return visits_; }
+
+    /// The mark of two tallies together: the axes of either must not be summed again.
+    constexpr added_up& operator+=(const added_up& other) {
+        axes_ |= other.axes_;
+        visits_ = visits_ || other.visits_;
+        return *this;
+    }
+
+    [[nodiscard]] friend constexpr bool operator==(const added_up&, const added_up&) = default;
+
+  private:
+    std::uint32_t axes_ = 0;
+    bool visits_ = false;
 };
 
 }  // namespace floptally

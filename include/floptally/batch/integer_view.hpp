@@ -6,12 +6,14 @@
 #include <span>
 #include <variant>
 
-#include <floptally/detail/length_sums.hpp>
+#include <floptally/batch/length_sums.hpp>
+
+/// @file
+/// Integers of a width that is known at run time only.
 
 namespace floptally {
 
-/// Integers where they stand, in any of the widths that a tally takes: what is known of them at run time only, as an
-/// array of Python.
+/// A view of integers whose type is known at run time only, as that of a Python array: any type that a tally takes.
 class integer_view {
   public:
     constexpr integer_view() = default;

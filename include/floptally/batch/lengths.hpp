@@ -6,22 +6,22 @@
 #include <span>
 #include <string_view>
 
-#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/batch/modality_checks.hpp>
 #include <floptally/batch/source.hpp>
-#include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/detail/modality_checks.hpp>
-#include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
-/// Sources (source.hpp) of sequences that are given by their lengths, in tokens. A list of lengths is any contiguous
-/// range of 32- or 64-bit integers; errors call it `field`.
+/// Sources of sequences that are given by their lengths, in tokens. A list of lengths is any
+/// contiguous range of 32- or 64-bit integers; errors call it `field`.
 
 namespace floptally {
 
-/// Sequences that fill their slots. A length of 0 counts nothing.
+/// A source (source.hpp): sequences that fill their slots. A length of 0 counts nothing.
 template <detail::integer T>
 class sequence_lengths {
   public:
@@ -50,7 +50,7 @@ class sequence_lengths {
     std::string_view field_;
 };
 
-/// A BSHD batch: one row for each length, all of them padded to `row_length`. A row of no token is a mock sequence.
+/// A BSHD batch: one row for each length, all of them padded to `row_length`. A row without a token is a mock sequence.
 template <detail::integer T>
 class padded_rows {
   public:

@@ -7,25 +7,25 @@
 #include <span>
 #include <string_view>
 
-#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/batch/modality_checks.hpp>
 #include <floptally/batch/source.hpp>
-#include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/detail/modality_checks.hpp>
-#include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
-/// Sources (source.hpp) of packed rows, which are given by their boundaries 0, L₁, L₁+L₂, …: any contiguous range of
-/// 32- or 64-bit integers, one more than there are sequences.
+/// Sources of packed rows, which are given by their boundaries 0, L₁, L₁+L₂ and so on. Boundaries are any contiguous
+/// range of 32- or 64-bit integers, one more than there are sequences.
 
 namespace floptally {
 
 /// `num_real_seqs` of a batch without mock sequences.
 inline constexpr std::size_t all_sequences = std::numeric_limits<std::size_t>::max();
 
-/// Sequences without padding. Repeated boundaries are empty sequences and count nothing.
+/// A source (source.hpp): packed sequences without padding. Repeated boundaries are empty sequences and count nothing.
 template <detail::integer T>
 class packed_sequences {
   public:
@@ -53,21 +53,22 @@ class packed_sequences {
     std::span<const T> cu_seqlens_;
 };
 
-/// Sequences and the slots that kernels process for them; the slots behind the real sequences are mock sequences:
-/// padded, not useful.
+/// A source (source.hpp): packed sequences and the slots that kernels process for them. The slots after the real
+/// sequences are mock sequences: padded, not useful.
 template <detail::integer T, detail::integer S>
 class packed_slots {
   public:
     using sample = sequence;
 
-    /// As many boundaries of slots as of sequences, of which the first `num_real_seqs` are real. Without slots of their
-    /// own pass `cu_seqlens` twice.
+    /// Takes as many boundaries of slots as of sequences, of which the first `num_real_seqs` are real. Where there are
+    /// no slots of their own pass `cu_seqlens` twice.
     constexpr packed_slots(std::span<const T> cu_seqlens, std::span<const S> cu_seqlens_padded,
                            std::size_t num_real_seqs = all_sequences)
         : packed_slots(cu_seqlens, "cu_seqlens", cu_seqlens_padded, "cu_seqlens_padded", num_real_seqs, false) {}
 
-    /// Boundaries of the real sequences alone, and those of all slots, which may be more: what a collator leaves that
-    /// keeps the boundaries from before it appended mock sequences. Errors call the slots `slots_field`.
+    /// A packed row by the boundaries of its real sequences alone, and those of all slots, which may be more: the form
+    /// that a collator leaves which keeps the boundaries from before it appended mock sequences. Errors call the slots
+    /// `slots_field`.
     [[nodiscard]] static constexpr packed_slots of_real(std::span<const T> cu_seqlens_real, std::span<const S> slots,
                                                         std::string_view slots_field = "cu_seqlens") {
         return {cu_seqlens_real, "cu_seqlens_real", slots, slots_field, all_sequences, true};

@@ -7,33 +7,34 @@
 #include <span>
 #include <type_traits>
 
-#include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/detail/sample_checks.hpp>
-#include <floptally/error.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/batch/sample_checks.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
-/// A batch is a source: a small view that shows each of its samples with the slot that kernels process for it. One
-/// source can be added to whatever counts: `tally`, `split_tally`, `packed_row`, a meter's microbatch, a device.
+/// Sources: small views of a batch that show each sample with the slot that kernels process for it. One source can be
+/// added to whatever counts: `tally`, `split_tally`, `packed_row`, a meter's microbatch, a device.
 
 namespace floptally {
 
-/// What is counted one by one.
+/// A sample: a sequence, an image or clip, a clip of sound. Samples are counted one by one.
 template <class T>
 concept batch_sample = std::same_as<T, sequence> || std::same_as<T, grid> || std::same_as<T, audio_clip>;
 
-/// One of a tower beside the text.
+/// A sample of a tower beside the text.
 template <class T>
 concept tower_sample = batch_sample<T> && !std::same_as<T, sequence>;
 
 namespace detail {
 
-/// What a source is tried with.
+/// A visitor of samples that does nothing, with which a source is tried.
 template <class Sample>
 struct takes_samples {
     constexpr void operator()(const Sample& /*real*/, const Sample& /*slot*/) const {}
 };
+/// A receiver of sums that does nothing, with which a source is tried.
 struct takes_sums {
     template <class Useful, class Padded>
     constexpr void operator()(const Useful& /*useful*/, const Padded& /*padded*/) const {}
@@ -47,8 +48,8 @@ struct takes_sums {
 ///     template <class Visit> constexpr void each(Visit visit) const;
 ///
 /// where `each` calls `visit(real, slot)` for every sample, in order; {} as `real` is a mock sample, which is padded
-/// and not useful. It throws `error` for what is wrong with the format; the receiver then stays as it was. Whether a
-/// sample is valid and fits its slot is looked at by the receiver. `each` may be called twice and shows the same.
+/// and not useful. It throws `error` for what is wrong with the format; the receiver then stays as it was. The receiver
+/// checks that a sample is valid and fits its slot. `each` may be called twice and shows equal samples.
 template <class Source>
 concept batch_source = requires {
     typename Source::sample;
@@ -58,8 +59,8 @@ concept batch_source = requires {
 };
 
 /// A source whose sums are known faster than sample by sample: `sum(space, commit)` calls `commit(useful, padded)` once
-/// with what both views add to a tally of `space.masks()`, a `detail::borrowed_sums` or `equal_samples`. It throws all
-/// that `each` and a tally would throw. A source of one's own can hand the call on to one of the library's.
+/// with the amounts that both views add to a tally of `space.masks()`, a `detail::borrowed_sums` or `equal_samples`. It
+/// throws all that `each` and a tally would throw. A user's source can hand the call on to one of the library's.
 template <class Source>
 concept summed_source = batch_source<Source> && requires(const Source& source, const detail::sum_space& space) {
     source.sum(space, detail::takes_sums{});
@@ -67,14 +68,14 @@ concept summed_source = batch_source<Source> && requires(const Source& source, c
 
 namespace detail {
 
-/// A struct that was meant as a batch and is none: it says of which samples, or has an `each`.
+/// A class that was meant as a batch and is none: it names its samples, or has an `each`.
 template <class T>
 concept fails_as_source =
     std::is_class_v<T> && !batch_source<T> &&
     (
         requires { typename T::sample; } || requires(T & source) { source.each(takes_samples<sequence>{}); });
 
-/// Says what to mend in such a struct.
+/// A compile error that says what to mend in such a class.
 template <fails_as_source T>
 constexpr void say_what_a_batch_lacks() {
     constexpr bool has_samples = requires { requires batch_sample<typename T::sample>; };
@@ -86,7 +87,7 @@ constexpr void say_what_a_batch_lacks() {
                   "which calls visit(real, slot); mind the const");
 }
 
-/// As `source.each(visit)`; where that throws, and the source knows sums, with the error that a tally of `masks` has.
+/// Calls `source.each(visit)`. Where that throws, and the source knows sums, the error is that of a tally of `masks`.
 template <batch_source Source, class Visit>
 constexpr void visit_samples(const Source& source, const mask_set& masks, Visit visit) {
     if constexpr (summed_source<Source>) {
@@ -114,15 +115,16 @@ struct slotted {
     [[nodiscard]] friend constexpr bool operator==(const slotted&, const slotted&) = default;
 };
 
-/// A sequence in its slot, at whose beginning it stands; {} for `real` is a mock sequence.
+/// A sequence at the beginning of its slot; {} for `real` is a mock sequence.
 using slotted_sequence = slotted<sequence>;
 
-/// So many equal samples that fill their slots. Counted in one step, however many there are.
+/// Equal samples that fill their slots, `times()` of them. They are counted in one step, however many there are.
 template <batch_sample Sample>
 class equal_samples {
   public:
     using sample = Sample;
 
+    /// `times` samples that are all `one`.
     constexpr equal_samples(const Sample& one, std::uint64_t times) : one_(one), times_(times) {}
 
     [[nodiscard]] constexpr const Sample& one() const { return one_; }

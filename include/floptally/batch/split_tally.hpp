@@ -1,21 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <utility>
-
 #include <floptally/batch/adds_batches.hpp>
-#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/source.hpp>
-#include <floptally/detail/list.hpp>
-#include <floptally/detail/sample_checks.hpp>
-#include <floptally/detail/tally_words.hpp>
-#include <floptally/flop_counter.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistic.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/batch/tally_words.hpp>
+#include <floptally/lists/list.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/sequence.hpp>
+
+/// @file
+/// Real sequences and mock sequences in tallies of their own, which show the cost of padding.
 
 namespace floptally {
 
@@ -32,14 +28,15 @@ class split_tally : public adds_batches<split_tally> {
   public:
     constexpr split_tally() = default;
 
+    /// Counts nothing yet; both tallies keep the pairs of these masks.
     constexpr explicit split_tally(const mask_set& masks) : real_(masks), mock_(masks) {}
 
-    /// Of two tallies of the same masks, one of each kind.
+    /// Takes a tally of each kind. Different masks are an error.
     constexpr split_tally(const tally& real, const tally& mock) : real_(real), mock_(mock) {
         static_cast<void>(total());  // they can be added
     }
 
-    /// As `tally::add`, a source, or one sample and its slot. The short calls are those of `adds_batches`.
+    /// Adds a source, or one sample and its slot, as `tally::add` does. The short calls are those of `adds_batches`.
     template <batch_source Source>
     constexpr void add(const Source& source) {
         split_tally sum = *this;
@@ -58,6 +55,7 @@ class split_tally : public adds_batches<split_tally> {
         add_sample(real, real);
     }
 
+    /// Adds both tallies of another of the same masks.
     constexpr split_tally& operator+=(const split_tally& other) {
         split_tally sum = *this;
         sum.real_ += other.real_;
@@ -65,20 +63,20 @@ class split_tally : public adds_batches<split_tally> {
         return *this = sum;
     }
 
-    /// Counts nothing again.
+    /// Sets both tallies to 0.
     constexpr void clear() {
         real_.clear();
         mock_.clear();
     }
 
-    /// What both were built with.
+    /// The masks that both tallies were built with.
     [[nodiscard]] constexpr const mask_set& masks() const { return real_.masks(); }
 
     /// Sequences with a real token: useful, and padded to their slots.
     [[nodiscard]] constexpr const tally& real() const { return real_; }
     /// Slots without a real token: padded only.
     [[nodiscard]] constexpr const tally& mock() const { return mock_; }
-    /// The batch.
+    /// The tally of the batch: the sum of both.
     [[nodiscard]] constexpr tally total() const {
         tally sum = real_;
         return sum += mock_;
@@ -90,39 +88,5 @@ class split_tally : public adds_batches<split_tally> {
     tally real_;
     tally mock_;
 };
-
-/// What the padded FLOPs of a batch are spent on.
-struct padding_flops {
-    flops useful;      ///< real tokens
-    flops in_slots;    ///< the slots of real sequences, beyond their tokens
-    flops mock;        ///< sequences without a real token
-    flops vocabulary;  ///< every slot's logits beyond the real vocabulary
-
-    /// The padded view: the four add up to it exactly.
-    [[nodiscard]] constexpr flops padded() const { return useful + in_slots + mock + vocabulary; }
-};
-
-/// The padded view of a batch, taken apart.
-[[nodiscard]] constexpr padding_flops padding_of(const flop_counter& model, const split_tally& batch) {
-    // Every slot as if it were real: the useful coefficients, which have the real vocabulary, of the padded words.
-    const auto all_real = [&](const tally& part) {
-        const std::uint64_t* const words = part.data();
-        const std::size_t half = detail::tally_words::stride_of(part.masks());
-        detail::list<std::uint64_t> slots;
-        slots.fill(2 * half, 0);
-        for (std::size_t word = 0; word < half; ++word) {
-            slots[word] = slots[half + word] = words[half + word];
-        }
-        return model.total(tally::from_words(part.masks(), {slots.begin(), slots.size()})).value();
-    };
-    const tally whole = batch.total();
-    const uint128 useful = model.total(batch.real()).value();
-    const uint128 slots = all_real(batch.real());
-    const uint128 every_slot = all_real(whole);
-    return {.useful = flops{useful},
-            .in_slots = flops{slots - useful},
-            .mock = flops{every_slot - slots},
-            .vocabulary = flops{model.total(whole, view::padded).value() - every_slot}};
-}
 
 }  // namespace floptally

@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <span>
 
-#include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/detail/message.hpp>
-#include <floptally/sequence.hpp>
+#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/message.hpp>
 
 /// @file
-/// Sources (source.hpp) of what towers beside the text take, as lists of 32- or 64-bit integers.
+/// Sources of images, clips and sound for the towers, as lists of 32- or 64-bit integers.
 
 namespace floptally {
 

@@ -9,17 +9,20 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/length_sums.hpp>
-#include <floptally/error.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/length_sums.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// Trees of token runs with shared prefixes, as a source.
 
 namespace floptally {
 
 namespace detail {
 
-/// Throws for a parent that is no node before its child: one of no node, in a cycle, or behind it.
+/// Throws for a parent that is no node before its child: an index of no node, a node in a cycle, or a later node.
 template <class Parent>
 [[noreturn]] inline void refuse_parent(std::span<const Parent> parents, std::size_t node) {
     const std::string field = indexed("parents", node);
@@ -43,9 +46,9 @@ template <class Parent>
 
 }  // namespace detail
 
-/// A source (source.hpp): a tree of token runs, shared prefixes stored once. Node i holds `lengths[i]` tokens behind
-/// those of its ancestors. A parent stands before its children; −1 is a root, and there may be several. In training,
-/// the rollouts of a prompt; a chain is one sequence cut into pieces, and counts the same tokens and pairs as the
+/// A source (source.hpp): a tree of token runs, shared prefixes stored once. Node i holds `lengths[i]` tokens after
+/// those of its ancestors. A parent stands before its children; −1 is a root, and there may be several. In training it
+/// holds the rollouts of a prompt. A chain is one sequence cut into pieces, and counts the same tokens and pairs as the
 /// whole.
 ///
 /// Each token sees its ancestors and what its mask shows of its own path: a node is a sequence with

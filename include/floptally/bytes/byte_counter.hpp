@@ -10,21 +10,27 @@
 #include <vector>
 
 #include <floptally/batch/adds_batches.hpp>
-#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/batch_sums.hpp>
 #include <floptally/batch/source.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/bytes/detail/traffic_rows.hpp>
 #include <floptally/bytes/step_bytes.hpp>
-#include <floptally/detail/array_view.hpp>
-#include <floptally/detail/batch_sums.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/plan_walk.hpp>
-#include <floptally/detail/seen_keys.hpp>
-#include <floptally/detail/traffic_rows.hpp>
-#include <floptally/model/model_part.hpp>
-#include <floptally/model/parts_of.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistics/sparse_masks.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/training_plan.hpp>
+#include <floptally/count/plan_walk.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/descriptors/parts_of.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/lists/array_view.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/seen_keys.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/sparse_masks.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// Weights, gradients, activations and cached keys of a batch in bytes, from a model's parts.
 
 namespace floptally {
 
@@ -47,7 +53,7 @@ namespace detail {
     return keys.before(past);
 }
 
-/// What a sequence adds to the keys of the past that are seen under each mask, and to the sequences that have one.
+/// The keys of the past that a sequence sees under each mask, and then 1 where it has a past.
 struct cached_sums {
     const mask_set& masks;
 
@@ -56,7 +62,7 @@ struct cached_sums {
     }
 };
 
-/// What element-wise rows are counted by: everything that has a weight or is a product.
+/// The convention that counts every row, element-wise ones too.
 inline constexpr convention bytes_convention{
     .name = "bytes", .summary = "every row of a model", .counted = terms_that([](term) { return true; })};
 
@@ -78,11 +84,12 @@ inline constexpr convention bytes_convention{
 /// they are processed, padding and recompute included. It takes a batch as a tally does.
 class byte_counter : public adds_batches<byte_counter> {
   public:
+    /// Bytes of a model's parts under a plan. `batches`: microbatches of all replicas, each of which reads the weights.
     explicit byte_counter(std::span<const model_part> parts, const training_plan& plan = {},
                           const element_bits& bits = {}, std::uint64_t batches = 1)
         : byte_counter(parts, cost{}, plan, bits, batches) {}
 
-    /// Of what has a cost and its parts as members: a `model_config`. Its tally keeps what the cost keeps.
+    /// Bytes of a model with a cost and its parts as members: a `model_config`. Its tally keeps what the cost keeps.
     template <model_record Model>
     explicit byte_counter(const Model& model, const training_plan& plan = {}, const element_bits& bits = {},
                           std::uint64_t batches = 1)
@@ -94,7 +101,8 @@ class byte_counter : public adds_batches<byte_counter> {
     void add(const Source& source) {
         seen_.add(source, detail::cached_sums{masks_});
     }
-    /// A batch that was counted before, in a tally of the same masks. `cached`: those of its sequences with a past.
+    /// Adds a batch that was counted before, in a tally of the same masks. `cached`: those of its sequences with a
+    /// past.
     void add_counted(const tally& counted, std::span<const sequence> cached = {}) {
         seen_.add_counted(counted, cached, detail::cached_sums{masks_});
     }
@@ -106,7 +114,7 @@ class byte_counter : public adds_batches<byte_counter> {
     /// As `tally::add_routed`.
     void add_routed(std::uint64_t useful, std::uint64_t padded) { seen_.batch().add_routed(useful, padded); }
 
-    /// Another batch of the same model.
+    /// Adds another batch of the same model.
     byte_counter& operator+=(const byte_counter& other) {
         seen_ += other.seen_;
         return *this;
@@ -116,8 +124,10 @@ class byte_counter : public adds_batches<byte_counter> {
 
     /// The batch as it was added.
     [[nodiscard]] const tally& total() const { return seen_.batch(); }
+    /// The masks of that tally.
     [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
+    /// The bytes of what was added.
     [[nodiscard]] step_bytes count() const {
         const std::span<const std::uint64_t> past = seen_.sums();
         const detail::traffic_rows rows(whole_, seen_.batch(), batches_,
@@ -161,8 +171,8 @@ class byte_counter : public adds_batches<byte_counter> {
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
             const std::uint64_t given = bits.of(static_cast<byte_kind>(kind));
             if (given == 0 || given > 64) {
-                throw error(std::string(name(static_cast<byte_kind>(kind))) + "_bits",
-                            "must be from 1 to 64, got " + std::to_string(given));
+                detail::refuse(detail::text_of({name(static_cast<byte_kind>(kind)), "_bits"}),
+                               {"must be from 1 to 64, got ", given});
             }
         }
         for (const plan_rule& rule : plan.rules) {
@@ -170,44 +180,45 @@ class byte_counter : public adds_batches<byte_counter> {
                 throw error("plan", "bytes of LoRA's adapters are not counted");
             }
         }
-        for (const model_part& one : parts_) {
-            for (const cost_row& row : one.cost.rows()) {
+        for (const model_part& part : parts_) {
+            for (const cost_row& row : part.cost.rows()) {
                 if (detail::traffic_rows::has_cache(row)) {
-                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
+                    masks_.find_or_add(part.cost.masks()[row.mask], "masks");
                 }
             }
         }
         seen_.resize(masks_.size() + 1);
     }
 
-    /// In the order of the whole model's masks, so that the tallies of both are alike.
-    static cost with_masks_of(const cost& sum, const cost& whole) {
-        cost made;
-        for (const rule& kept : whole.masks()) {
-            made.keep(kept);
+    /// The cost with its masks in the order of the whole model's, so that the tallies of both are alike.
+    static cost with_masks_of(const cost& parts, const cost& whole) {
+        cost sum;
+        for (const rule& units : whole.masks()) {
+            sum.keep(units);
         }
-        return made += sum;
+        return sum += parts;
     }
 
     void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
         const cost blank;
         const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);
         std::vector<flops> sums(walk.components.size() * 4);
-        for (const detail::planned_row& one : walk.rows) {
-            const bool of_table = meaning_of(one.row.kind).operands == term_operands::table;
+        for (const detail::planned_row& planned : walk.rows) {
+            const bool of_table = meaning_of(planned.row.kind).operands == term_operands::table;
             const bool of_gradient = kind == byte_kind::gradients;
             const bool of_weights = kind == byte_kind::weights;
             const auto add = [&](phase during, std::uint64_t times) {
-                sums[one.component * 4 + static_cast<std::size_t>(during)] += times * flops{one.row.padded};
+                sums[planned.component * 4 + static_cast<std::size_t>(during)] += times * flops{planned.row.padded};
             };
             if (!of_gradient) {
-                add(phase::forward, std::uint64_t{one.run.forward} + one.run.executed_more[0]);
+                add(phase::forward, std::uint64_t{planned.run.forward} + planned.run.executed_more[0]);
                 add(phase::backward_data,
-                    of_table ? 0 : std::uint64_t{one.run.backward_data} + one.run.executed_more[1]);
-                add(phase::recompute, one.run.recomputed_forward);
+                    of_table ? 0 : std::uint64_t{planned.run.backward_data} + planned.run.executed_more[1]);
+                add(phase::recompute, planned.run.recomputed_forward);
             }
             if (!of_weights) {
-                add(phase::backward_weights, std::uint64_t{one.run.backward_weights} + one.run.executed_more[2]);
+                add(phase::backward_weights,
+                    std::uint64_t{planned.run.backward_weights} + planned.run.executed_more[2]);
             }
         }
         for (std::size_t i = 0; i < walk.components.size(); ++i) {
@@ -222,9 +233,9 @@ class byte_counter : public adds_batches<byte_counter> {
     }
 
     static component_bytes& component_of(step_bytes& all, const component_name& name) {
-        for (component_bytes& one : all.components) {
-            if (one.name == name) {
-                return one;
+        for (component_bytes& known : all.components) {
+            if (known.name == name) {
+                return known;
             }
         }
         all.components.push_back({.name = name});

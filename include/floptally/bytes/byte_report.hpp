@@ -1,19 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
 #include <floptally/bytes/step_bytes.hpp>
-#include <floptally/flops.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/integer/flops.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/waterfall/step_account.hpp>
+#include <floptally/step/step_account.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/table.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// Bytes beside the FLOPs of the same batch, as a table too, and the time that they need as an account has it.
 
 namespace floptally {
 
@@ -38,26 +45,90 @@ struct byte_report {
     /// Executed FLOPs of all components that move bytes.
     [[nodiscard]] flops executed() const {
         flops sum;
-        for (const component_bytes& one : moved.components) {
-            sum += executed(one.name.view());
+        for (const component_bytes& component : moved.components) {
+            sum += executed(component.name.view());
         }
         return sum;
     }
 };
 
-/// What the bytes of a step need at the bandwidth of one GPU's memory beyond its FLOPs, as an account has it.
+namespace detail {
+
+/// "a, b, c"
+[[nodiscard]] inline std::string listed(const std::vector<std::string>& names) {
+    std::string list;
+    for (const std::string& name : names) {
+        append_item(list, name);
+    }
+    return list;
+}
+
+/// A row of bytes: FLOPs, bytes of each kind and of all, and the FLOPs of a byte. `Moved` is a component or all of
+/// them.
+template <class Moved>
+[[nodiscard]] table_row byte_row(std::string_view name, flops work, const Moved& moved) {
+    const auto cell = [](uint128 count) {
+        return table_cell{general_decimal(static_cast<double>(count), 4), to_string(count)};
+    };
+    table_row row{{std::string(name)}, cell(work.value())};
+    for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+        row.push_back(cell(moved.total(static_cast<byte_kind>(kind))));
+    }
+    row.push_back(cell(moved.total()));
+    row.push_back({general_decimal(arithmetic_intensity(work, moved.total()), 4)});
+    return row;
+}
+
+}  // namespace detail
+
+/// The table of a byte report: a row for each component that moves bytes, their sum, and what it rests on as notes.
+[[nodiscard]] inline table table_of(const byte_report& made) {
+    table_section section{.columns = {{"", cell_side::left, 24}, {"FLOPs", cell_side::right, 12}}};
+    for (const std::string_view head :
+         {name(byte_kind::weights), name(byte_kind::gradients), name(byte_kind::activations), name(byte_kind::cache),
+          std::string_view("bytes"), std::string_view("FLOPs/byte")}) {
+        section.columns.push_back({std::string(head), cell_side::right, 13});
+    }
+    for (const component_bytes& component : made.moved.components) {
+        const std::string_view name = component.name.view();
+        section.rows.push_back(detail::byte_row(name, made.executed(name), component));
+    }
+    section.rows.push_back(detail::byte_row("total", made.executed(), made.moved));
+    std::vector<std::string> notes = {
+        detail::text_of({"executed FLOPs; weights of ", made.bits.weights, " bits read ", made.batches, " time",
+                         made.batches == 1 ? "" : "s", " a pass; attention and element-wise work are fused"})};
+    if (!made.moved.unsaid.empty()) {
+        notes.push_back("activations are not said, and not counted, of: " + detail::listed(made.moved.unsaid));
+    }
+    if (!made.moved.at_most.empty()) {
+        notes.push_back("at most so many bytes are moved of: " + detail::listed(made.moved.at_most));
+    }
+    if (made.mbu) {
+        notes.push_back(detail::text_of({"MBU ", detail::fixed_decimal(100 * *made.mbu, 2),
+                                         " %: weights and cache, of what the memory could move"}));
+    }
+    return {.title = made.model_type, .sections = {std::move(section)}, .notes = std::move(notes)};
+}
+
+/// The table of a byte report as aligned text, its notes below.
+[[nodiscard]] inline std::string to_table(const byte_report& made) {
+    const table shown = table_of(made);
+    std::string text = to_text(shown);
+    for (const std::string& note : shown.notes) {
+        detail::append(text, {note, "\n"});
+    }
+    return text;
+}
+
+/// The time that the bytes of a step need at the bandwidth of one GPU's memory beyond its FLOPs, as an account has it.
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                 double memory_tbps, std::uint64_t batches) {
-    time_at_memory made{.gpu_seconds = memory_bound_seconds(moved, work, memory_tbps)};
-    char rate[32];  // the shortest text that reads back as the same number
-    const std::to_chars_result end = std::to_chars(rate, rate + sizeof rate, memory_tbps);
-    made.assumed = "what bytes need at " + std::string(rate, end.ptr) + " TB/s beyond their FLOPs; weights read " +
-                   std::to_string(batches) + (batches == 1 ? " time a pass" : " times a pass");
-    std::string unsaid;
-    for (const std::string& one : moved.unsaid) {
-        append_item(unsaid, one);
-    }
-    return unsaid.empty() ? made : time_at_memory{made.gpu_seconds, made.assumed + "; without " + unsaid};
+    const bool is_partial = !moved.unsaid.empty();
+    return {.gpu_seconds = memory_bound_seconds(moved, work, memory_tbps),
+            .assumed = detail::text_of({"what bytes need at ", detail::shortest_decimal(memory_tbps),
+                                        " TB/s beyond their FLOPs; weights read ", batches,
+                                        batches == 1 ? " time a pass" : " times a pass", is_partial ? "; without " : "",
+                                        detail::listed(moved.unsaid)})};
 }
 
 }  // namespace floptally

@@ -8,26 +8,31 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/model/component_name.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Bytes of a step by component, phase and kind; arithmetic intensity, MBU and the time that memory costs.
 
 namespace floptally {
 
-/// What is moved between a device's memory and its units.
+/// The kinds of data that move between a device's memory and its units.
 enum class byte_kind : std::uint8_t {
     weights,      ///< read by products, norms and look-ups
     gradients,    ///< of weights, written
     activations,  ///< operands read and results written
     cache         ///< keys, values and recurrent states of a sequence's past
 };
+/// The number of kinds.
 inline constexpr std::size_t byte_kind_count = 4;
 
-/// "weights", …
+/// The name of a kind: "weights", …
 [[nodiscard]] constexpr std::string_view name(byte_kind which) {
     constexpr std::array<std::string_view, byte_kind_count> names{"weights", "gradients", "activations", "cache"};
     return names[static_cast<std::size_t>(which)];
@@ -40,6 +45,7 @@ struct element_bits {
     std::uint64_t activations = 16;
     std::uint64_t cache = 16;
 
+    /// Bits of an element of a kind.
     [[nodiscard]] constexpr std::uint64_t of(byte_kind which) const {
         const std::uint64_t all[] = {weights, gradients, activations, cache};
         return all[static_cast<std::size_t>(which)];
@@ -51,13 +57,15 @@ struct component_bytes {
     component_name name;
     uint128 bytes[4][byte_kind_count] = {};  ///< by `phase`, `byte_kind`
 
+    /// Bytes of one phase and kind.
     [[nodiscard]] constexpr uint128 get(phase during, byte_kind what) const {
         return bytes[static_cast<std::size_t>(during)][static_cast<std::size_t>(what)];
     }
+    /// Bytes of one phase, of one kind, of all.
     [[nodiscard]] constexpr uint128 total(phase during) const {
         uint128 sum = 0;
-        for (const uint128 one : bytes[static_cast<std::size_t>(during)]) {
-            sum += one;
+        for (const uint128 kind : bytes[static_cast<std::size_t>(during)]) {
+            sum += kind;
         }
         return sum;
     }
@@ -86,35 +94,38 @@ struct step_bytes {
     /// keys of which it is not said how many heads they have.
     std::vector<std::string> at_most{};
 
+    /// The bytes of a component, or null.
     [[nodiscard]] const component_bytes* find(std::string_view name) const {
-        for (const component_bytes& one : components) {
-            if (one.name.view() == name) {
-                return &one;
+        for (const component_bytes& component : components) {
+            if (component.name.view() == name) {
+                return &component;
             }
         }
         return nullptr;
     }
+    /// The bytes of a component; an error where it has none.
     [[nodiscard]] const component_bytes& operator[](std::string_view name) const {
         if (const component_bytes* const found = find(name)) {
             return *found;
         }
-        throw error("component", "this model moves bytes of none named \"" + std::string(name) + "\"");
+        detail::refuse("component", {"this model moves bytes of none named \"", name, "\""});
     }
+    /// Bytes of one kind, of all.
     [[nodiscard]] uint128 total(byte_kind what) const {
         uint128 sum = 0;
-        for (const component_bytes& one : components) {
-            sum += one.total(what);
+        for (const component_bytes& component : components) {
+            sum += component.total(what);
         }
         return sum;
     }
     [[nodiscard]] uint128 total() const {
         uint128 sum = 0;
-        for (const component_bytes& one : components) {
-            sum += one.total();
+        for (const component_bytes& component : components) {
+            sum += component.total();
         }
         return sum;
     }
-    /// Whether all of it is exact.
+    /// True where nothing is missing and no number is a bound.
     [[nodiscard]] bool is_exact() const { return unsaid.empty() && at_most.empty(); }
 };
 
@@ -141,18 +152,18 @@ struct step_bytes {
                                                  double memory_tbps) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");
     double sum = 0;
-    for (const component_bytes& one : moved.components) {
+    for (const component_bytes& component : moved.components) {
         for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
             double at_peak = 0;
             for (const work_at_peak& piece : work) {
                 detail::require_finite_positive(piece.peak_tflops, "peak_tflops");
                 for (const component_flops& part : piece.work.components()) {
-                    at_peak += part.name == one.name
+                    at_peak += part.name == component.name
                                    ? to_double(part.get(view::executed, during)) / 1e12 / piece.peak_tflops
                                    : 0;
                 }
             }
-            const double moving = to_double(flops{one.total(during)}) / 1e12 / memory_tbps;
+            const double moving = to_double(flops{component.total(during)}) / 1e12 / memory_tbps;
             sum += moving > at_peak ? moving - at_peak : 0;
         }
     }

@@ -5,51 +5,51 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/convention.hpp>
+#include <floptally/conventions/formulas.hpp>
 #include <floptally/conventions/maxtext.hpp>
 #include <floptally/conventions/megatron.hpp>
-#include <floptally/conventions/parameter_counts.hpp>
 #include <floptally/conventions/recsys_examples.hpp>
-#include <floptally/conventions/squares.hpp>
 #include <floptally/conventions/torchtitan.hpp>
 #include <floptally/conventions/verl.hpp>
 #include <floptally/conventions/vllm.hpp>
-#include <floptally/detail/message.hpp>
-#include <floptally/error.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
 
 /// @file
-/// Every preset, by name.
+/// Every convention of the library, by name.
 
 namespace floptally {
 
 namespace conventions {
 
-inline constexpr std::array<const convention*, 22> all{&exact,
-                                                       &megatron,
-                                                       &megatron_bridge,
-                                                       &nemo_automodel,
-                                                       &nemo_automodel_hybrid,
-                                                       &maxtext,
-                                                       &maxtext_2026,
-                                                       &bionemo,
-                                                       &levanter,
-                                                       &nanotron,
-                                                       &vllm_prefill,
-                                                       &hf_6nd,
-                                                       &palm,
-                                                       &nanogpt,
-                                                       &torchtitan,
-                                                       &torchtitan_2026,
-                                                       &verl,
-                                                       &verl_2026,
-                                                       &flash_attention,
-                                                       &torch_flop_counter,
-                                                       &torch_flop_counter_eager,
-                                                       &recsys_examples};
+/// The conventions of the library, `exact` first.
+inline constexpr std::array all{&exact,
+                                &megatron,
+                                &megatron_bridge,
+                                &nemo_automodel,
+                                &nemo_automodel_hybrid,
+                                &maxtext,
+                                &maxtext_2026,
+                                &bionemo,
+                                &levanter,
+                                &nanotron,
+                                &vllm_prefill,
+                                &hf_6nd,
+                                &palm,
+                                &nanogpt,
+                                &torchtitan,
+                                &torchtitan_2026,
+                                &verl,
+                                &verl_2026,
+                                &flash_attention,
+                                &torch_flop_counter,
+                                &torch_flop_counter_eager,
+                                &recsys_examples};
 
 }  // namespace conventions
 
-/// The preset of that name, or an error that lists them.
+/// The convention of that name, or an error that lists them.
 [[nodiscard]] inline const convention& convention_named(std::string_view name) {
     std::string known;
     for (const convention* preset : conventions::all) {

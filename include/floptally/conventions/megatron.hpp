@@ -4,63 +4,18 @@
 #include <cstdint>
 #include <string_view>
 
-#include <floptally/convention.hpp>
-#include <floptally/detail/length_block.hpp>
-#include <floptally/detail/pair_rows.hpp>
-#include <floptally/host_device.hpp>
-#include <floptally/model/term.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistics/rule.hpp>
-#include <floptally/statistics/sequence_masks.hpp>
-#include <floptally/statistics/statistic_rule.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/rules/counter_rules.hpp>
+#include <floptally/rules/rule.hpp>
+#include <floptally/rules/sequence_masks.hpp>
 
 /// @file
-/// Megatron-LM and what follows it.
+/// The conventions of Megatron-LM and of what follows it: Megatron-Bridge, NeMo Automodel.
 
 namespace floptally {
 
 namespace megatron_bridge {
-
-/// n² of a sequence that is not longer than a sliding window; nothing of a longer one.
-struct within_window : mask_rules::of_window<within_window> {
-    static constexpr std::string_view name = "within_window"sv;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        const std::uint64_t end = mask_rules::end_of(s);
-        return end <= static_cast<std::uint64_t>(window()) ? end * end - std::uint64_t{s.past} * s.past : 0;
-    }
-    template <class N>
-    [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        return sum(block, true);
-    }
-    /// Σ of L·(L or 1) over the lengths that are not above the window.
-    template <class N>
-    [[nodiscard]] std::uint64_t sum(const detail::length_block<N>& block, bool squared) const {
-        if (window() > detail::longest<N>) {
-            return squared ? block.squares : block.tokens;
-        }
-        const auto limit = static_cast<N>(window());
-        return block.sum_products([limit, squared](N length, detail::product_sum<N>& products) {
-            const auto kept = static_cast<N>(length > limit ? 0 : length);
-            products.add(kept, squared ? kept : N{1});
-        });
-    }
-};
-
-/// The pairs of a sliding window in a sequence that is longer; nothing of one that is not.
-struct limited_by_window : mask_rules::of_window<limited_by_window> {
-    static constexpr std::string_view name = "limited_by_window"sv;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return mask_rules::end_of(s) <= static_cast<std::uint64_t>(window()) ? 0 : mask_rules::band{left, 0}(s);
-    }
-    /// The pairs of all lengths, less the triangles of those that the window does not limit.
-    template <class N>
-    [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        const within_window inside{{left}};
-        return mask_rules::band{left, 0}.over(block) - (inside.sum(block, true) + inside.sum(block, false)) / 2;
-    }
-};
 
 /// A sliding window as attended where it is shorter than the sequence, else n²/2; other masks as attended, and so what
 /// an indexer scores.

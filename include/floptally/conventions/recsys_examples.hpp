@@ -5,47 +5,18 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/convention.hpp>
-#include <floptally/detail/hstu_pairs.hpp>
-#include <floptally/host_device.hpp>
-#include <floptally/model/term.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistics/hstu_rules.hpp>
-#include <floptally/statistics/rule.hpp>
-#include <floptally/statistics/statistic_rule.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/rules/counter_rules.hpp>
+#include <floptally/rules/hstu_rules.hpp>
+#include <floptally/rules/rule.hpp>
 
 /// @file
-/// recsys-examples.
+/// The convention of recsys-examples.
 
 namespace floptally {
 
 namespace recsys_examples {
-
-/// The squares of the history: twice the pairs of its triangle, without half of the diagonal.
-struct history_squares {
-    std::int32_t flags;  ///< of an unlimited mask, as `detail::hstu_flags` has them
-
-    static constexpr std::string_view name = "hstu_history_squares"sv;
-    static constexpr rule_parameter parameters[] = {{"flags", 0, 3, 0}};
-    static constexpr bool frames_are_sequences = false;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return detail::hstu_history_squares(s, static_cast<std::uint8_t>(flags));
-    }
-};
-
-/// All pairs that have no triangle: those but of history with history, where a target sees only itself of its group.
-struct other_pairs {
-    std::int32_t flags;  ///< of an unlimited mask, as `detail::hstu_flags` has them
-
-    static constexpr std::string_view name = "hstu_other_pairs"sv;
-    static constexpr rule_parameter parameters[] = {{"flags", 0, 3, 0}};
-    static constexpr bool frames_are_sequences = false;
-
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
-        return detail::hstu_other_pairs(s, static_cast<std::uint8_t>(flags));
-    }
-};
 
 /// Windows are ignored, the triangle of the history is h²/2, and of its group a target sees itself only.
 [[nodiscard]] constexpr counted_statistics count_pairs(const rule& attends, const convention& how,

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <floptally/convention.hpp>
-#include <floptally/model/term.hpp>
-#include <floptally/statistics/rule.hpp>
-#include <floptally/statistics/sequence_masks.hpp>
-#include <floptally/statistics/sparse_masks.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/rules/rule.hpp>
+#include <floptally/rules/sequence_masks.hpp>
+#include <floptally/rules/sparse_masks.hpp>
 
 /// @file
-/// torchtitan since its change 4300 (August 2026). What it counted before is `conventions::torchtitan`.
+/// The convention of torchtitan since its change 4300 (August 2026); before, it was `conventions::torchtitan`.
 
 namespace floptally {
 

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <floptally/convention.hpp>
-#include <floptally/model/term.hpp>
-#include <floptally/statistics/rule.hpp>
-#include <floptally/statistics/sequence_masks.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/rules/rule.hpp>
+#include <floptally/rules/sequence_masks.hpp>
 
 /// @file
-/// verl.
+/// The conventions of verl, to June 2026 and since.
 
 namespace floptally {
 

@@ -6,17 +6,17 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/accelerators.hpp>
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/error.hpp>
+#include <floptally/hardware/accelerators.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
 
 /// @file
-/// Which part a CUDA device is, and so its peak.
+/// The accelerator that a CUDA device is, and with it its peak.
 
 namespace floptally {
 
-/// What the CUDA runtime says of a device.
+/// The properties of a CUDA device that tell which part it is, as the runtime reports them.
 struct device_identity {
     std::string name{};  ///< the driver's: "NVIDIA H100 80GB HBM3"
     int multiprocessors = 0;
@@ -26,6 +26,7 @@ struct device_identity {
     int compute_minor = 0;
 };
 
+/// The identity of CUDA device number `device`. Throws `cuda_error`.
 [[nodiscard]] inline device_identity identity_of(int device) {
     cudaDeviceProp seen{};
     require_cuda(cudaGetDeviceProperties(&seen, device), "cudaGetDeviceProperties");
@@ -39,7 +40,8 @@ struct device_identity {
             .compute_minor = seen.minor};
 }
 
-/// "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute capability 9.0"
+/// One line that describes a device: "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute
+/// capability 9.0".
 [[nodiscard]] inline std::string describe(const device_identity& device) {
     std::string text = device.name;
     text.append(", ").append(std::to_string(device.multiprocessors)).append(" multiprocessors");
@@ -54,9 +56,9 @@ struct device_identity {
 
 namespace detail {
 
-/// Dense fp16 FLOPs that one multiprocessor does per clock, as NVIDIA's whitepapers of Volta (8 tensor cores of 64
-/// multiply-adds), Ampere (4 of 256; 4 of 128 in GA10x), Ada (as GA10x) and Hopper (twice Ampere) say; 0 where no such
-/// document does.
+/// Dense fp16 FLOPs that one multiprocessor does per clock, from NVIDIA's whitepapers of Volta (8 tensor cores of 64
+/// multiply-adds), Ampere (4 of 256; 4 of 128 in GA10x), Ada (as GA10x) and Hopper (twice Ampere); 0 for a compute
+/// capability that no such document covers.
 [[nodiscard]] constexpr int tensor_flops_per_clock(int compute_major, int compute_minor) {
     switch (10 * compute_major + compute_minor) {
         case 70:
@@ -73,7 +75,7 @@ namespace detail {
     }
 }
 
-/// The fp16 rate that the device's multiprocessors can have at most, in TFLOP/s; 0 where that is not known.
+/// The highest fp16 rate that the device's multiprocessors can reach, in TFLOP/s; 0 where it is not known.
 [[nodiscard]] constexpr double attainable_tflops(const device_identity& device) {
     return device.multiprocessors * device.clock_ghz *
            tensor_flops_per_clock(device.compute_major, device.compute_minor) * 1e-3;
@@ -87,10 +89,10 @@ namespace detail {
 
 }  // namespace detail
 
-/// The part that a device is, by the whole name that its driver gives it, as `accelerator_named` takes it.
+/// The accelerator of a device, found by the whole name that its driver gives it, as `accelerator_named` takes it.
 ///
-/// A device under such a name whose multiprocessors cannot come near the part's peak is a share of it (MIG, MPS) and
-/// refused. Every error is of the field "accelerator" and ends with what the device says of itself.
+/// A device under such a name whose multiprocessors cannot come near the part's peak is a share of the part (MIG, MPS)
+/// and is refused. Every error has the field "accelerator" and ends with the device's description.
 [[nodiscard]] inline const accelerator& accelerator_of(const device_identity& device) {
     const accelerator* part = nullptr;
     try {
@@ -98,7 +100,8 @@ namespace detail {
     } catch (const error& unknown) {
         detail::refuse_device(device, unknown.problem());
     }
-    // Whole parts attain what is published, which is for a clock at or below their highest; a tenth is for rounding.
+    // A whole part attains its published rate, which is for a clock at or below the highest one; a tenth is for
+    // rounding.
     const double attainable = detail::attainable_tflops(device);
     const double published = part->published_tflops(precision::fp16);
     if (attainable > 0 && attainable < 0.9 * published) {
@@ -111,6 +114,7 @@ namespace detail {
     return *part;
 }
 
+/// The accelerator of CUDA device number `device`, as above.
 [[nodiscard]] inline const accelerator& accelerator_of(int device) { return accelerator_of(identity_of(device)); }
 
 }  // namespace floptally

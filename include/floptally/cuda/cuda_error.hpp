@@ -5,12 +5,15 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/detail/failed_call.hpp>
-#include <floptally/error.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/failed_call.hpp>
+
+/// @file
+/// A CUDA call that failed, as an error.
 
 namespace floptally {
 
-/// A CUDA call that failed: `field()` is the call, the text what the runtime says of it and where it stands.
+/// A CUDA call that failed: `field()` is the call; the text is the runtime's description and the place of the call.
 class cuda_error : public error {
   public:
     cuda_error(cudaError_t status, std::string_view call, const char* file, int line)
@@ -25,8 +28,8 @@ class cuda_error : public error {
     cudaError_t status_;
 };
 
-/// Takes note of a failure that is dealt with. The runtime remembers it besides, for whoever asks for its last error,
-/// and PyTorch would take it for one of its own.
+/// Clears a failure that has been dealt with. The runtime would otherwise still hand it to whoever asks for its last
+/// error, and PyTorch would take it for one of its own.
 inline void forget_cuda_error(cudaError_t status) noexcept {
     if (status != cudaSuccess) {
         static_cast<void>(cudaGetLastError());

@@ -6,28 +6,34 @@
 #include <cuda_runtime_api.h>
 
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/detail/cuda/cuda_context.hpp>
+#include <floptally/cuda/detail/cuda_context.hpp>
 #include <floptally/step/memory_probe.hpp>
+
+/// @file
+/// The memory of a device, for a `memory_probe`.
 
 namespace floptally {
 
-/// Memory of one device, for a `memory_probe`. Nothing here waits for a stream.
+/// The memory of one device, for a `memory_probe`. No function here waits for a stream.
 ///
 /// The high marks are those of a pool of stream-ordered memory (cudaMallocAsync): the pool that the device has at each
-/// call, or one's own. They see nothing of an allocator that takes its memory elsewhere, as PyTorch's does by default.
+/// call, or the caller's own. They do not see an allocator that takes its memory elsewhere, as PyTorch's does by
+/// default.
 class cuda_memory {
   public:
-    /// Of the current device.
+    /// The memory of the device that is current in this thread.
     cuda_memory() : cuda_memory(detail::current_cuda_device()) {}
 
-    /// A pool of one's own must belong to the device and outlive this. Throws where the device has no pools. It makes a
-    /// context on this device, if there is none, and on no other.
+    /// The memory of `device`, with the high marks of `own_pool`, or of the device's pool where it is null. An own pool
+    /// must belong to the device and outlive this object. Throws where the device has no pools. Makes a context on this
+    /// device if it has none, and on no other device.
     explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr)
         : own_pool_(own_pool), device_((static_cast<void>(pool_of(device)), device)) {}
 
     [[nodiscard]] int device() const noexcept { return device_.number(); }
 
-    /// To what is in use and reserved now: CUDA takes no other value than 0, and means that by it.
+    /// Resets the high marks to the bytes in use and reserved now: CUDA accepts 0 as the only value, and takes it to
+    /// mean that.
     void reset_high_marks() const {
         const cudaMemPool_t from = pool_of(device_.number());
         for (const cudaMemPoolAttr mark : {cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh}) {
@@ -36,6 +42,7 @@ class cuda_memory {
         }
     }
 
+    /// Free and total bytes of the device and the high marks of the pool, now.
     [[nodiscard]] memory_sample sample() const {
         const detail::owned_device::scope on(device_);
         std::size_t free = 0;

@@ -6,13 +6,16 @@
 #include <cuda_runtime.h>
 #include <optional>
 
+#include <floptally/batch/tally.hpp>
 #include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/detail/cuda_context.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/step_timer.hpp>
-#include <floptally/detail/cuda/cuda_context.hpp>
-#include <floptally/error.hpp>
-#include <floptally/meter.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/step/meter.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// A meter of steps whose lengths and times are on the device.
 
 namespace floptally {
 
@@ -24,7 +27,8 @@ namespace floptally {
 template <class Rules>
 class basic_device_meter {
   public:
-    /// The meter must outlive it and is not stepped by anybody else. So many steps can be under way.
+    /// A device meter over `totals`, which must outlive it and must not be stepped by anybody else, with at most
+    /// `steps_in_flight` steps under way. Throws where `totals` sums over ranks.
     explicit basic_device_meter(meter& totals, std::uint32_t steps_in_flight = 64)
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
@@ -34,6 +38,7 @@ class basic_device_meter {
         }
     }
 
+    /// Opens a step on a stream. Throws where one is open or `steps_in_flight` steps are under way.
     void begin_step(cudaStream_t stream) { timer_.begin(stream); }
 
     /// The tally that the next microbatch is added to.
@@ -44,19 +49,20 @@ class basic_device_meter {
         return batch_;
     }
 
+    /// Closes the open step on the stream. Throws where no step is open.
     void end_step(cudaStream_t stream) {
         timer_.end(stream, [&] { batch_.snapshot_and_reset_async(stream); });
     }
 
-    /// Forgets the open step: it failed, or is to be repeated.
+    /// Forgets the open step, which failed or is to be repeated.
     void discard_step(cudaStream_t stream) {
         refuse_capture(stream, "discard_step");
         batch_.reset_async(stream);
         timer_.discard();
     }
 
-    /// Hands every step that is done to the meter and says how many those were. Never blocks. A step of which sequences
-    /// were left out is not counted, and is the error; the next call goes on behind it.
+    /// Hands every step that the device has done to the meter and returns their number. Never blocks. A step with
+    /// sequences that were left out is not counted and raises their error; the next call continues after it.
     std::size_t poll() {
         std::size_t steps = 0;
         while (timer_.in_flight() != 0 && take_one()) {
@@ -65,14 +71,14 @@ class basic_device_meter {
         return steps;
     }
 
-    /// The same of all steps. Blocks until the stream has done them.
+    /// Hands all steps to the meter, as `poll` does, and returns their number. Blocks until the stream has done them.
     std::size_t finish(cudaStream_t stream) {
         refuse_capture(stream, "finish");
         require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return poll();
     }
 
-    /// Steps that the meter has not got yet.
+    /// The number of steps that the meter has not received yet.
     [[nodiscard]] std::size_t in_flight() const { return timer_.in_flight(); }
 
   private:
@@ -90,7 +96,7 @@ class basic_device_meter {
         if (!batch) {
             return false;
         }
-        // The snapshot stands behind the event in the stream, so that this does not wait.
+        // The event stands before the snapshot in the stream, so that this does not wait.
         const double seconds = timer_.wait();
         totals_.begin_step();
         try {
@@ -108,7 +114,7 @@ class basic_device_meter {
     step_timer timer_;
 };
 
-/// With the library's rules.
+/// The device meter with the library's rules.
 using device_meter = basic_device_meter<library_rules>;
 
 }  // namespace floptally

@@ -8,28 +8,29 @@
 #include <string>
 
 #include <floptally/batch/attention_mask.hpp>
-#include <floptally/batch/mask_set.hpp>
-#include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/length_refusals.hpp>
-#include <floptally/detail/tally_words.hpp>
-#include <floptally/error.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/batch/tally_words.hpp>
+#include <floptally/cuda/detail/refusals.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Words of a device, read by the host: a tally, or the error that a kernel could not throw.
 
 namespace floptally {
 
-/// Sequences that a device left out. Field and text are of the first of them, as the host would have said it.
+/// The error for sequences that a device left out. Field and text are those that the host would have raised for the
+/// first.
 class left_out : public error {
   public:
     left_out(const error& first, const std::string& where, std::uint64_t sequences, const tally& counted)
         : error(first.field(), std::string(first.problem()).append(where)), sequences_(sequences), counted_(counted) {}
 
-    /// How many.
+    /// The number of sequences that were left out.
     [[nodiscard]] std::uint64_t sequences() const noexcept { return sequences_; }
-    /// All the others.
+    /// The tally of all the other sequences.
     [[nodiscard]] const tally& counted() const noexcept { return counted_; }
 
   private:
@@ -39,7 +40,7 @@ class left_out : public error {
 
 namespace detail {
 
-/// Throws what a tally of the host says of a number that was refused, of the type that its sign gives it.
+/// Throws the error that a tally of the host has for a refused number, of the type that its sign gives it.
 template <integer T>
 void repeat_refusal(const refusal_record& record, std::size_t index, T value) {
     const auto amount = static_cast<std::uint64_t>(value);
@@ -64,7 +65,7 @@ void repeat_refusal(const refusal_record& record, std::size_t index, T value) {
             return tally{mask_set{}}.add_routed(amount, other);
     }
 }
-/// The same of a unit and its slot.
+/// Throws the error that a tally of the host has for a refused unit and its slot.
 template <class Unit>
 void repeat_refusal(const refusal_record& record, const mask_set& masks) {
     Unit real_and_slot[2];
@@ -86,7 +87,8 @@ inline void repeat_refusal(const refusal_record& record, const mask_set& masks) 
     }
 }
 
-/// " (index 3 of add 2 since the reset, the first of 5 that the device left out)"
+/// The place of the first refusal as text: " (index 3 of add 2 since the reset, the first of 5 that the device left
+/// out)".
 [[nodiscard]] inline std::string place_of(const refusal_record& record) {
     const refusal_place place = refusal_place::of(record.first);
     std::string text = " (index " + std::to_string(place.index);
@@ -95,7 +97,7 @@ inline void repeat_refusal(const refusal_record& record, const mask_set& masks) 
     return text.append(", the first of ").append(std::to_string(record.left_out)).append(" that the device left out)");
 }
 
-/// The tally whose words a device has, with the record of what it refused behind them; or the error.
+/// The tally made of a device's words, which the record of refusals follows. Throws the recorded error.
 [[nodiscard]] inline tally tally_of_device(const mask_set& masks, std::span<const std::uint64_t> words) {
     const std::size_t counted = words.size() - refusal_words;
     refusal_record record;

@@ -7,31 +7,35 @@
 #include <span>
 #include <vector>
 
+#include <floptally/batch/tally.hpp>
+#include <floptally/cuda/detail/cuda_context.hpp>
+#include <floptally/cuda/detail/fill_message.hpp>
+#include <floptally/cuda/detail/kernels.cuh>
+#include <floptally/cuda/detail/snapshot_ring.cuh>
 #include <floptally/cuda/device_tally.cuh>
-#include <floptally/detail/cuda/cuda_context.hpp>
-#include <floptally/detail/cuda/fill_message.hpp>
-#include <floptally/detail/cuda/kernels.cuh>
-#include <floptally/detail/cuda/snapshot_ring.cuh>
-#include <floptally/detail/message.hpp>
-#include <floptally/detail/witnessed_sum.hpp>
-#include <floptally/error.hpp>
 #include <floptally/parallel/reduction.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The tally of all ranks, summed on the stream: no rank waits on the host.
 
 namespace floptally {
 
-/// Adds up words of devices over a group of ranks, in place and on a stream: `nccl_stream_reducer`.
+/// A reducer that adds up words of devices over a group of ranks, in place and on a stream: `nccl_stream_reducer`.
 template <class Reducer>
 concept device_word_reducer = requires(Reducer& over, std::span<std::uint64_t> device_words, cudaStream_t stream) {
     over.sum_async(device_words, stream);
 };
 
-/// The tally of all ranks, step after step, without waiting for one: a `tally_reduction` whose message is filled,
-/// summed and kept on the stream. What the host would have seen of a wrong group or scope, `poll` throws, on every
-/// rank.
+/// The tally of all ranks, step after step, without waiting for a rank: a `tally_reduction` whose message is filled,
+/// summed and kept on the stream. `poll` throws, on every rank, the errors of a wrong group or scope that the host's
+/// reduction would throw.
 class device_reduction {
   public:
-    /// A reduction that all ranks have constructed together, over any reducer of the host.
+    /// A device reduction from one that all ranks have constructed together, over any reducer of the host; at most
+    /// `snapshots` sums wait for `poll`.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
           device_(detail::current_cuda_device()),
@@ -45,8 +49,8 @@ class device_reduction {
                     static_cast<std::uint32_t>(parts.size())};
     }
 
-    /// Queues the sum of what each rank's stream has counted so far. A rank whose own call throws takes part in it all
-    /// the same, as one that refuses.
+    /// Queues the sum of the tallies that the ranks' streams have counted so far. A rank whose own call throws still
+    /// takes part, with a refusal.
     template <class Rules, device_word_reducer Reducer>
     void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
@@ -71,7 +75,7 @@ class device_reduction {
         }
     }
 
-    /// The next sum that is there, or none. Never blocks.
+    /// The next sum that has arrived, or none. Never blocks.
     [[nodiscard]] std::optional<tally> poll() {
         const auto sums = ring_.next();
         return sums ? std::optional(reduction_.global(*sums)) : std::nullopt;

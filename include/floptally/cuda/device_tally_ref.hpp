@@ -4,21 +4,24 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <floptally/detail/cuda/block.hpp>
-#include <floptally/detail/cuda/refusals.hpp>
-#include <floptally/detail/cuda/word_schema.hpp>
-#include <floptally/detail/modality_checks.hpp>
-#include <floptally/detail/sequence_checks.hpp>
-#include <floptally/detail/tally_words.hpp>
-#include <floptally/host_device.hpp>
-#include <floptally/model/modality.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistic.hpp>
-#include <floptally/statistics/library_rules.hpp>
+#include <floptally/batch/modality_checks.hpp>
+#include <floptally/batch/tally_words.hpp>
+#include <floptally/cuda/detail/block.hpp>
+#include <floptally/cuda/detail/refusals.hpp>
+#include <floptally/cuda/detail/word_schema.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/sequence_checks.hpp>
+#include <floptally/rules/statistic.hpp>
+
+/// @file
+/// A `device_tally` as a caller's own kernel sees it.
 
 namespace floptally {
 
-/// What a kernel can add: a `sequence`, a `grid`, an `audio_clip`.
+/// A unit that a kernel can add: a `sequence`, a `grid`, an `audio_clip`.
 template <class Unit>
 concept device_unit = requires(const Unit& unit) {
     detail::modality_of(unit);
@@ -26,29 +29,29 @@ concept device_unit = requires(const Unit& unit) {
 
 /// A `device_tally` as a kernel sees it: a value that any thread adds to. The owner must outlive it.
 ///
-/// What cannot be counted is left out and remembered; reading the owner raises it. Threads of one block that add much
-/// do so to words of the block (`local`), which are merged once. `Rules` is the `rule_list` that its kernels are
-/// compiled with.
+/// A sequence that cannot be counted is left out and recorded; reading the owner throws its error. Threads of one block
+/// that add much should add to words of the block (`local`), which are merged once. `Rules` is the `rule_list` that its
+/// kernels are compiled with.
 template <class Rules>
 class basic_device_tally_ref {
   public:
-    /// The rules that kernels with this value know.
+    /// The rules that kernels with this value are compiled with.
     using rules = Rules;
 
     basic_device_tally_ref() = default;
-    /// Which words there are, those of both views as `tally::words` has them, and the record of what was refused: all
-    /// in memory of the device.
+    /// A reference to a tally's schema, to the words of both views in the order of `tally::words`, and to the record of
+    /// refusals: all in device memory.
     FLOPTALLY_HOST_DEVICE basic_device_tally_ref(const detail::word_schema* schema, std::uint64_t* words,
                                                  detail::refusal_record* refusals)
         : schema_(schema), words_(words), refusals_(refusals) {}
 
-    /// One sequence, image or clip of sound that fills its slot; braces are a sequence. `index` is what an error calls
-    /// it.
+    /// Adds a sequence, image or clip of sound that fills its slot; a braced list is a sequence. `index` is its number
+    /// in an error.
     template <device_unit Unit = sequence>
     FLOPTALLY_HOST_DEVICE void add(const Unit& real, std::uint64_t index = 0) const {
         add(real, real, index);
     }
-    /// One and the slot that it is padded to; {} for `real` is a mock sequence.
+    /// Adds a unit and the slot that it is padded to; {} for `real` is a mock sequence.
     template <device_unit Unit = sequence>
     FLOPTALLY_HOST_DEVICE void add(const Unit& real, const Unit& slot, std::uint64_t index = 0) const {
         if (!is_valid(real, slot)) {
@@ -58,7 +61,7 @@ class basic_device_tally_ref {
         add_words(real, slot);
     }
 
-    /// Visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
+    /// Adds visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
     FLOPTALLY_HOST_DEVICE void add_routed(std::uint64_t useful, std::uint64_t padded) const {
         if (padded < useful) {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0},
@@ -70,20 +73,21 @@ class basic_device_tally_ref {
         add_to(1, word, padded);
     }
 
-    /// The same tally over words of a block: `words` points to `size()` words of shared memory. What it refuses goes
-    /// to the owner at once.
+    /// This tally over the words of a block: `words` points to `size()` words of shared memory. Refusals go to the
+    /// owner at once.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE basic_device_tally_ref local(std::uint64_t* words) const {
         basic_device_tally_ref here = *this;
         here.words_ = words;
         return here;
     }
-    /// Sets the words to 0, by all threads of a block together: `thread` of `threads`. Then synchronise.
+    /// Sets the words to 0, by all threads of a block together: `thread` of `threads`. The block must synchronise
+    /// afterwards.
     FLOPTALLY_HOST_DEVICE void clear(std::uint32_t thread, std::uint32_t threads) const {
         for (std::uint32_t word = thread; word < size(); word += threads) {
             words_[word] = 0;
         }
     }
-    /// Adds the words of a block, by all of its threads together, once they have synchronised.
+    /// Adds the words of a block, by all of its threads together, after they have synchronised.
     FLOPTALLY_HOST_DEVICE void merge(const basic_device_tally_ref& block, std::uint32_t thread,
                                      std::uint32_t threads) const {
         for (std::uint32_t word = thread; word < size(); word += threads) {
@@ -93,7 +97,7 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Words of both views.
+    /// The number of words of both views.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return schema_->size(); }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t* words() const { return words_; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE const detail::word_schema& schema() const { return *schema_; }
@@ -107,7 +111,7 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Adds one that is valid to its words from `first` on, to each or to one in `step`.
+    /// Adds a valid unit to its words from `first` on: to each, or to one in `step`.
     template <device_unit Unit>
     FLOPTALLY_HOST_DEVICE void add_words(const Unit& real, const Unit& slot, std::uint32_t first = 0,
                                          std::uint32_t step = 1) const {
@@ -125,7 +129,7 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Whether a tally of the host would take it.
+    /// True where a tally of the host would accept the unit and its slot.
     template <device_unit Unit>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const Unit& real, const Unit& slot) const {
         if (!schema_->has_tower(detail::modality_of(real))) {
@@ -157,12 +161,13 @@ class basic_device_tally_ref {
     detail::refusal_record* refusals_ = nullptr;
 };
 
-/// With the library's rules.
+/// The reference to a device tally with the library's rules.
 using device_tally_ref = basic_device_tally_ref<library_rules>;
 
-/// What one sample adds to a rule, in a kernel: `rule::amount` for a device, which cannot call through the rule's own
-/// functions of the host and so knows the structs of its list only. False, and `amount` as it was, where the list lacks
-/// the rule's struct or that counts no such sample: a device cannot throw.
+/// The amount that a rule counts of a sample, computed in a kernel: `rule::amount` for a device, which cannot call
+/// through the rule's own functions of the host and so knows only the structs of its list. Returns false and leaves
+/// `amount` unchanged where the list lacks the rule's struct or the struct counts no such sample: a device cannot
+/// throw.
 ///
 ///     floptally::uint128 pairs = 0;
 ///     if (floptally::device_amount<floptally::library_rules::with<dilated_window>>(attends, sample, pairs)) { … }

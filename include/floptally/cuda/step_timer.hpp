@@ -12,21 +12,25 @@
 #include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/detail/cuda/cuda_context.hpp>
-#include <floptally/error.hpp>
+#include <floptally/cuda/detail/cuda_context.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// Times of steps, from pairs of events on their stream.
 
 namespace floptally {
 
-/// Times steps by pairs of events on their stream, a bounded number of them at once, on the device that is current
-/// where it is constructed. Nothing waits but `wait`. A step cannot be part of a graph, whose events have no times;
-/// `poll` and `wait` may be called while a stream is captured. One host thread at a time.
+/// A timer of steps by pairs of events on their stream, a bounded number of them at once, on the device that is current
+/// where it is constructed. Only `wait` blocks. A step cannot be part of a graph, whose events have no times; `poll`
+/// and `wait` may be called while a stream is captured. One host thread at a time.
 class step_timer {
   public:
-    /// So many steps can be under way before the first is asked for.
+    /// A timer in which at most `steps_in_flight` steps can be under way.
     explicit step_timer(std::uint32_t steps_in_flight = 64)
         : device_(detail::current_cuda_device()),
           pairs_((require_positive(steps_in_flight, "steps_in_flight"), steps_in_flight)) {}
 
+    /// Opens a step on the stream. Throws where one is open or no further step fits.
     void begin(cudaStream_t stream) {
         if (open_) {
             throw error("begin", "a step is open: end() or discard() comes first");
@@ -38,7 +42,8 @@ class step_timer {
         record(at(last_).begin, "begin", stream);
         open_ = true;
     }
-    /// With what is to be queued behind the end: where that fails, the step is open still.
+    /// Closes the open step and calls `queue_behind`, which may queue work after the end; where that throws, the step
+    /// stays open.
     void end(
         cudaStream_t stream, const std::function<void()>& queue_behind = [] {}) {
         if (!open_) {
@@ -52,7 +57,7 @@ class step_timer {
     /// Forgets the open step.
     void discard() { open_ = false; }
 
-    /// Seconds of the next step that has ended on its device, or none. Never blocks.
+    /// The seconds of the next step if it has ended on its device, or none. Never blocks.
     [[nodiscard]] std::optional<double> poll() {
         if (in_flight() == 0) {
             return std::nullopt;
@@ -66,7 +71,7 @@ class step_timer {
         require_cuda(state, "cudaEventQuery");
         return take();
     }
-    /// Seconds of the next step. Blocks until it has ended.
+    /// The seconds of the next step. Blocks until it has ended.
     [[nodiscard]] double wait() {
         if (in_flight() == 0) {
             throw error("wait", "no step has ended");
@@ -76,7 +81,7 @@ class step_timer {
         return take();
     }
 
-    /// Steps that have ended on the host and were not asked for.
+    /// The number of steps that have ended on the host and whose time was not read.
     [[nodiscard]] std::size_t in_flight() const { return last_ - first_; }
     [[nodiscard]] bool in_step() const { return open_; }
 
@@ -96,7 +101,7 @@ class step_timer {
         }
     };
 
-    /// Allows this thread to ask for events, of streams that nobody captures, while another stream is captured.
+    /// A scope in which this thread may query events of uncaptured streams while another stream is captured.
     class beside_captures {
       public:
         beside_captures() { exchange(); }

@@ -10,28 +10,32 @@
 #include <vector>
 
 #include <floptally/batch/context_share.hpp>
-#include <floptally/batch/mask_set.hpp>
-#include <floptally/batch/packed_row.hpp>
 #include <floptally/batch/split_tally.hpp>
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/tally_words.hpp>
-#include <floptally/error.hpp>
-#include <floptally/mask.hpp>
-#include <floptally/model/modality.hpp>
-#include <floptally/parallel/index_range.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/batch/tally_words.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/lists/index_range.hpp>
+#include <floptally/parallel/packed_row.hpp>
 #include <floptally/parallel/token_split.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistic.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The attended pairs and the tally of each rank of a context-parallel group.
 
 namespace floptally {
 
-/// Attended pairs of the queries `rows.first` … `rows.last` − 1 of a sequence with all of its keys; rows behind its end
-/// are none. The rows of `mask::encoder` and its windows are those of the other side.
+/// Attended pairs of the queries `rows.first` … `rows.last` − 1 of a sequence with all of its keys; rows after its end
+/// have none. The rows of `mask::encoder` and its windows are those of the other side.
 ///
-/// The rows from x on see what they saw if the x before them were cached: they are a sequence with x more of past. That
-/// holds for every mask, also for those that look ahead, since the end stays where it is. A range is the difference of
-/// two of these.
+/// The rows from x on see the keys they would see if the x before them were cached: they are a sequence with x more of
+/// past. That holds for every mask, also for those that look ahead, since the end stays where it is. A range is the
+/// difference of two such sequences; a rule that counts less of more rows has no such difference, and throws.
 [[nodiscard]] constexpr std::uint64_t pairs_of_rows(const rule& which, const sequence& s, const index_range& rows) {
     const bool other_side = which.is_of_other_side();
     const std::uint64_t end = other_side ? s.keys : s.length;
@@ -51,21 +55,28 @@ namespace floptally {
         rest.past = static_cast<std::uint32_t>(s.past + row);
         return which.pairs(rest);
     };
-    return from(asked.first) - from(asked.last);
+    const std::uint64_t more = from(asked.first);
+    const std::uint64_t less = from(asked.last);
+    if (more < less) {
+        detail::refuse(which.name(),
+                       {"counts ", more, " from row ", asked.first, " of ", end, " on and ", less, " from row ",
+                        asked.last, " on: a rule that counts less of more rows has no share of a rank"});
+    }
+    return more - less;
 }
 
-/// A row of slots over the ranks of a context-parallel group: what each of them processes.
+/// A row of slots split over the ranks of a context-parallel group.
 ///
-/// Ranks are added up exactly: Σ over all ranks of `tally_of` is, word for word, the tally of the row, and so is every
-/// FLOP that is counted from it, whatever the masks and the convention.
+/// The split is exact: Σ over all ranks of `tally_of` is, word for word, the tally of the row, and so is every FLOP
+/// that is counted from it, whatever the masks and the convention.
 class context_parallel_row {
   public:
-    /// Each rank has the other side of cross attention whole. Its own work is counted once, by the rank that has the
-    /// first token of the sequence.
+    /// A row of which each rank has the other side of cross attention whole. The other side's own work is counted once,
+    /// by the rank that has the first token of the sequence.
     context_parallel_row(packed_row row, token_split tokens)
         : context_parallel_row(std::move(row), std::move(tokens), std::optional<token_split>{}) {}
 
-    /// The other side is split too, on its own.
+    /// A row whose other side is split too, by a split of its own.
     context_parallel_row(packed_row row, token_split tokens, token_split other_side)
         : context_parallel_row(std::move(row), std::move(tokens), std::optional(std::move(other_side))) {}
 
@@ -73,7 +84,7 @@ class context_parallel_row {
     [[nodiscard]] const packed_row& row() const { return row_; }
     [[nodiscard]] const token_split& split() const { return tokens_; }
 
-    /// Tokens of a rank: real ones, or slots.
+    /// The tokens of a rank: real ones, or slots.
     [[nodiscard]] std::uint64_t tokens(std::uint64_t rank, view seen) const {
         std::uint64_t sum = 0;
         each_part(rank, [&](const slotted_sequence& one, const index_range& rows) {
@@ -82,11 +93,11 @@ class context_parallel_row {
         return sum;
     }
 
-    /// Attended pairs of a rank's queries.
+    /// The attended pairs of a rank's queries.
     [[nodiscard]] std::uint64_t pairs(std::uint64_t rank, const rule& which, view seen) const {
-        std::uint64_t sum = 0;
+        checked sum(0, "pairs");
         const auto add = [&](const slotted_sequence& one, const index_range& rows) {
-            sum = checked_add(sum, pairs_of_rows(which, seen_by(one, seen), rows), "pairs");
+            sum += pairs_of_rows(which, seen_by(one, seen), rows);
         };
         if (which.is_of_other_side()) {
             each_key_part(rank, add);
@@ -96,7 +107,7 @@ class context_parallel_row {
         return sum;
     }
 
-    /// The same of every rank: what `imbalance_of` takes.
+    /// The tokens (below, the pairs) of every rank, as `imbalance_of` takes them.
     [[nodiscard]] std::vector<std::uint64_t> tokens(view seen) const {
         return of_all_ranks([&](std::uint64_t rank) { return tokens(rank, seen); });
     }
@@ -106,12 +117,12 @@ class context_parallel_row {
 
     /// A rank's share of the row's statistics.
     ///
-    /// Σn, Σn·past, Σn·k and Σ pairs are those of its rows. Of n², the rows a … b − 1 have b² − a²: the share that
-    /// makes (Σn² + Σn)/2 + Σn·past their causal pairs. `count` is with the rank that has the first token. Where the
-    /// model attends both ways, `square_rows` is mask::bidirectional(): rows have n of n² each, so that Σn² + Σn·past
-    /// are their pairs; the sum over ranks is the same.
+    /// Σn, Σn·past, Σn·k and Σ pairs are those of its rows. Of n², the rows a … b − 1 have b² − a²: the share with
+    /// which (Σn² + Σn)/2 + Σn·past are their causal pairs. `count` is with the rank that has the first token. For a
+    /// model that attends both ways, `square_rows` is mask::bidirectional(): each row has n of the n², so that Σn² +
+    /// Σn·past are their pairs; the sum over ranks is unchanged.
     ///
-    /// Its tallies say whose share they are, which a reduction compares with its scope.
+    /// Its tallies record whose share they are, which a reduction compares with its scope.
     [[nodiscard]] split_tally tally_of(std::uint64_t rank, const mask_set& masks,
                                        const rule& square_rows = mask::causal()) const {
         const bool whole_rows = square_rows == mask::bidirectional();
@@ -141,7 +152,7 @@ class context_parallel_row {
       public:
         explicit shares(const tally& empty) : masks_(empty.masks()), words_(empty.words().size()) {}
 
-        // The fixed words cannot wrap: those of the row did not, when it was made.
+        // The fixed words cannot wrap: those of the row did not when it was made.
         void add_rows(view seen, const sequence& s, const index_range& all, bool whole_rows) {
             const index_range rows = all.clipped(s.length);
             const std::uint64_t n = rows.size();
@@ -171,7 +182,7 @@ class context_parallel_row {
             for (std::size_t i = 0; i < masks_.size(); ++i) {
                 if (masks_[i].in() == modality::text && (masks_[i].is_of_other_side()) == other_side) {
                     std::uint64_t& sum = words_[offset(seen) + detail::tally_words::before_masks(masks_) + i];
-                    sum = checked_add(sum, pairs_of_rows(masks_[i], s, rows), "pairs");
+                    sum = checked(sum, "pairs") + pairs_of_rows(masks_[i], s, rows);
                 }
             }
         }
@@ -208,7 +219,7 @@ class context_parallel_row {
         return seen == view::useful ? one.real : one.slot;
     }
 
-    /// Calls `visit(sequence, its rows)` for all that a rank holds between boundaries.
+    /// Calls `visit(sequence, its rows)` for all rows that a rank holds between boundaries.
     template <class Visit>
     void each_held(const token_split& split, const std::vector<std::uint64_t>& boundaries, std::uint64_t rank,
                    Visit visit) const {
@@ -233,7 +244,8 @@ class context_parallel_row {
         each_held(tokens_, row_.boundaries(), rank, visit);
     }
 
-    /// The same for the rows of the other side. A sequence without a slot, whose first token no rank has, is rank 0's.
+    /// Calls `visit(sequence, its rows)` for a rank's rows of the other side. A sequence without a slot, whose first
+    /// token no rank has, belongs to rank 0.
     template <class Visit>
     void each_key_part(std::uint64_t rank, Visit visit) const {
         if (other_side_) {

@@ -10,20 +10,25 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/rank_gather.hpp>
-#include <floptally/detail/witnessed_sum.hpp>
-#include <floptally/error.hpp>
+#include <floptally/parallel/detail/rank_gather.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// A hash of the tokens that a rank holds, and the check that ranks hold what their scopes say.
 
 namespace floptally {
 
-/// What a rank holds of a batch, as a number: a hash of the tokens themselves, in their order.
+/// A hash of the tokens that a rank holds of a batch, in their order.
 ///
-/// Equal counts say nothing of whether two ranks hold the same tokens or equal parts of them; the tokens do. Give it
-/// the token ids that this rank runs, without padding, or anything else that tells tokens apart (the numbers of samples
-/// and rows).
+/// Equal counts do not tell whether two ranks hold the same tokens or equal parts of them; the tokens do. Give it the
+/// token ids that this rank runs, without padding, or anything else that tells tokens apart (the numbers of samples and
+/// rows).
 class held_tokens {
   public:
     constexpr held_tokens() = default;
@@ -50,7 +55,7 @@ class held_tokens {
 
 namespace detail {
 
-/// The axes along which two ranks stand at different places.
+/// The axes along which two ranks have different coordinates.
 [[nodiscard]] inline axis_set axes_between(const parallel_layout& a, const parallel_layout& b) {
     axis_set axes;
     for (const parallel_axis axis : dense_axes) {
@@ -61,9 +66,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Throws where ranks that a scope says to hold the same tokens hold different ones, or where those that it says to
-/// hold parts of their own hold the same: each would be a silent factor in every sum. All ranks of the layout call it
-/// together, once before the first step; one SUM of 4 words a rank, and the same error on every rank.
+/// Throws where ranks that a scope calls replicated hold different tokens, or where ranks that it calls sharded hold
+/// the same tokens: each would be a silent factor in every sum. All ranks of the layout call it together, once before
+/// the first step; one SUM of 4 words a rank, and the same error on every rank.
 ///
 /// Ranks without a token, and those that hold nothing under the scope (`first`, `last`), are not compared.
 template <class Reducer>
@@ -71,13 +76,14 @@ void require_held(const statistic_scope& scope, const held_tokens& mine, const p
     detail::rank_gather all(layout, every_axis);
     all.collect(2, over, [&] { return std::vector<std::uint64_t>{mine.hash(), mine.count()}; });
     using words = std::pair<std::uint64_t, std::uint64_t>;
-    std::map<std::vector<std::uint64_t>, std::size_t> first_of_part;  // by its coordinates on axes of parts
+    std::map<std::vector<std::uint64_t>, std::size_t> first_of_part;  // by coordinates on sharded axes
     std::map<words, std::size_t> part_of_tokens;
-    const auto held = [&](std::size_t slot) { return words{all.of(slot)[0], all.of(slot)[1]}; };
-    const auto two = [&](std::size_t a, std::size_t b) {
-        return "ranks " + std::to_string(all.ranks()[a]) + " and " + std::to_string(all.ranks()[b]) +
-               ", which differ in " +
-               detail::axes_between(layout.at(all.ranks()[a]), layout.at(all.ranks()[b])).name() + ", ";
+    const auto held = [&](std::size_t slot) { return words{all.words_of(slot)[0], all.words_of(slot)[1]}; };
+    const auto pair_of = [&](std::size_t a, std::size_t b) {
+        const std::uint64_t first = all.ranks()[a];
+        const std::uint64_t second = all.ranks()[b];
+        return detail::text_of({"ranks ", first, " and ", second, ", which differ in ",
+                                detail::axes_between(layout.at(first), layout.at(second)).name(), ", "});
     };
     for (std::size_t slot = 0; slot < all.ranks().size(); ++slot) {
         const parallel_layout here = layout.at(all.ranks()[slot]);
@@ -91,17 +97,17 @@ void require_held(const statistic_scope& scope, const held_tokens& mine, const p
         const auto [same, is_first] = first_of_part.try_emplace(part, slot);
         if (!is_first) {
             if (held(slot) != held(same->second)) {
-                throw error("tokens", two(same->second, slot) +
+                detail::refuse("tokens", {pair_of(same->second, slot),
                                           "are declared to hold the same and hold different ones: each has a part, "
-                                          "which a scope calls sharded");
+                                          "which a scope calls sharded"});
             }
             continue;
         }
         const auto [other, is_new] = part_of_tokens.try_emplace(held(slot), slot);
         if (!is_new) {
-            throw error("tokens", two(other->second, slot) +
+            detail::refuse("tokens", {pair_of(other->second, slot),
                                       "are declared to hold parts of their own and hold the same, which a scope calls "
-                                      "replicated");
+                                      "replicated"});
         }
     }
     if (part_of_tokens.empty()) {

@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <span>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// The imbalance of ranks: max over mean of their loads, as an exact fraction.
 
 namespace floptally {
 
-/// Max over mean of what ranks do, as a fraction in lowest terms: 1/1 where all do the same, or none does anything.
+/// The imbalance of ranks, max over mean of their loads in lowest terms: 1/1 where all are equal or all 0.
 struct imbalance {
     uint128 numerator = 1;
     uint128 denominator = 1;
@@ -21,7 +24,7 @@ struct imbalance {
     [[nodiscard]] friend constexpr bool operator==(const imbalance&, const imbalance&) = default;
 };
 
-/// largest · ranks / Σ.
+/// The imbalance from the largest load and the sum of loads: largest · ranks ÷ sum.
 [[nodiscard]] constexpr imbalance imbalance_of(uint128 largest, uint128 sum, std::uint64_t ranks) {
     if (sum == 0) {
         return {};
@@ -34,16 +37,16 @@ struct imbalance {
         }
         return a;
     };
-    const uint128 of_both = divisor_of(largest, sum);
-    const uint128 of_ranks = divisor_of(ranks, sum / of_both);
-    const uint128 factor = ranks / of_ranks;
-    if (largest / of_both > ~uint128{0} / factor) {
+    const uint128 load_divisor = divisor_of(largest, sum);
+    const uint128 rank_divisor = divisor_of(ranks, sum / load_divisor);
+    const uint128 factor = ranks / rank_divisor;
+    if (largest / load_divisor > ~uint128{0} / factor) {
         throw overflow("loads", "the largest times the number of ranks does not fit 128 bits");
     }
-    return {largest / of_both * factor, sum / of_both / of_ranks};
+    return {largest / load_divisor * factor, sum / load_divisor / rank_divisor};
 }
 
-/// Of one load for each rank.
+/// The imbalance of the loads of ranks.
 [[nodiscard]] constexpr imbalance imbalance_of(std::span<const std::uint64_t> loads) {
     if (loads.empty()) {
         throw error("loads", "must be of at least one rank");

@@ -6,14 +6,17 @@
 #include <string>
 #include <string_view>
 
+/// @file
+/// The axes of parallelism along which ranks are arranged: dp, cp, tp, pp, ep.
+
 namespace floptally {
 
-/// A direction in which ranks are arranged. `ep` and `expert_dp` arrange the ranks of dp x cp once more, for experts.
+/// An axis along which ranks are arranged. `ep` and `expert_dp` arrange the ranks of dp x cp once more, for experts.
 enum class parallel_axis : std::uint8_t { tp, cp, dp, pp, ep, expert_dp };
 
 inline constexpr std::size_t parallel_axis_count = 6;
 inline constexpr const char* parallel_axis_names[parallel_axis_count] = {"tp", "cp", "dp", "pp", "ep", "expert_dp"};
-/// Those whose sizes multiply to the world size.
+/// The axes whose sizes multiply to the world size.
 inline constexpr parallel_axis dense_axes[] = {parallel_axis::tp, parallel_axis::cp, parallel_axis::dp,
                                                parallel_axis::pp};
 inline constexpr std::size_t dense_axis_count = 4;
@@ -22,7 +25,7 @@ inline constexpr std::size_t dense_axis_count = 4;
     return parallel_axis_names[static_cast<std::size_t>(axis)];
 }
 
-/// Axes to reduce over, or that a group spans: `parallel_axis::dp | parallel_axis::cp`.
+/// A set of axes, over which a sum goes or a group spans: `parallel_axis::dp | parallel_axis::cp`.
 class axis_set {
   public:
     constexpr axis_set() = default;
@@ -38,7 +41,7 @@ class axis_set {
     }
     [[nodiscard]] friend constexpr bool operator==(const axis_set&, const axis_set&) = default;
 
-    /// "dp x cp", "no axis": as errors write it.
+    /// The axes as errors write them: "dp x cp", "no axis".
     [[nodiscard]] std::string name() const {
         std::string text;
         for (const parallel_axis axis : {parallel_axis::dp, parallel_axis::cp, parallel_axis::tp, parallel_axis::pp,
@@ -56,13 +59,13 @@ class axis_set {
 
 [[nodiscard]] constexpr axis_set operator|(parallel_axis a, parallel_axis b) { return axis_set(a) | axis_set(b); }
 
-/// tp, cp, dp and pp: all ranks.
+/// The axes tp, cp, dp and pp, which span all ranks.
 inline constexpr axis_set every_axis = parallel_axis::tp | parallel_axis::cp | parallel_axis::dp | parallel_axis::pp;
 
-/// Sizes as they are configured. World size = dp·cp·tp·pp: vpp is virtual stages within one rank, and ep takes its
-/// ranks from dp x cp.
+/// The configured sizes. World size = dp·cp·tp·pp; vpp is the number of virtual stages within one rank, and ep takes
+/// its ranks from dp x cp.
 struct parallel_sizes {
-    std::uint64_t dp = 1;  ///< where a framework splits it (replicate x shard), their product
+    std::uint64_t dp = 1;  ///< the product where a framework splits it (replicate x shard)
     std::uint64_t cp = 1;
     std::uint64_t tp = 1;
     std::uint64_t pp = 1;
@@ -72,7 +75,7 @@ struct parallel_sizes {
     [[nodiscard]] friend constexpr bool operator==(const parallel_sizes&, const parallel_sizes&) = default;
 };
 
-/// Where a rank stands.
+/// The coordinates of a rank along the dense axes.
 struct parallel_coordinates {
     std::uint64_t dp = 0;
     std::uint64_t cp = 0;

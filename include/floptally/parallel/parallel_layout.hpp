@@ -6,18 +6,23 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
+#include <floptally/integer/checked.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// The arrangement of all ranks along the axes of parallelism, seen from one of them.
 
 namespace floptally {
 
-/// Ranks of a group in increasing order: a range of integers that are computed, not stored.
+/// The ranks of a group in increasing order, as a range of computed integers.
 class rank_group {
   public:
     class iterator {
       public:
-        constexpr iterator(const rank_group& of, std::uint64_t index) : group_(&of), index_(index) {}
+        constexpr iterator(const rank_group& group, std::uint64_t index) : group_(&group), index_(index) {}
         [[nodiscard]] constexpr std::uint64_t operator*() const { return (*group_)[index_]; }
         constexpr iterator& operator++() {
             ++index_;
@@ -32,7 +37,7 @@ class rank_group {
 
     constexpr explicit rank_group(std::uint64_t member) : first_(member) {}
 
-    /// One more axis, slower than those before it, on which the member stands at `coordinate`.
+    /// Adds an axis, slower than those before it, on which the member has `coordinate`.
     constexpr void span(std::uint64_t coordinate, std::uint64_t ranks, std::uint64_t stride) {
         first_ -= coordinate * stride;
         sizes_[axes_] = ranks;
@@ -67,26 +72,24 @@ inline constexpr std::string_view megatron_order = "tp-cp-ep-dp-pp";
 /// The arrangement of all ranks, seen from one of them.
 class parallel_layout {
   public:
-    /// `order` as Megatron writes it, the fastest first. An axis of one rank may be left out, and ep, which then stands
-    /// before dp.
+    /// A layout seen from `rank`. `order` is as Megatron writes it, the fastest first. An axis of one rank may be left
+    /// out, and so may ep, which then comes before dp.
     constexpr parallel_layout(const parallel_sizes& sizes, std::uint64_t world_size, std::uint64_t rank,
                               std::string_view order = megatron_order)
         : sizes_(sizes), rank_(rank), world_size_(world_size) {
         require_sizes();
         if (rank >= world_size) {
-            throw error("rank", "must be below the world size, " + std::to_string(world_size) + ", got " +
-                                    std::to_string(rank));
+            detail::refuse("rank", {"must be below the world size, ", world_size, ", got ", rank});
         }
         read_order(order);
         set_strides();
     }
 
-    /// The same arrangement from another rank.
+    /// This layout seen from another rank.
     [[nodiscard]] constexpr parallel_layout at(std::uint64_t rank) const {
         parallel_layout other = *this;
         if (rank >= world_size_) {
-            throw error("rank", "must be below the world size, " + std::to_string(world_size_) + ", got " +
-                                    std::to_string(rank));
+            detail::refuse("rank", {"must be below the world size, ", world_size_, ", got ", rank});
         }
         other.rank_ = rank;
         return other;
@@ -101,7 +104,7 @@ class parallel_layout {
                                                           sizes_.pp, sizes_.ep, sizes_.dp * sizes_.cp / sizes_.ep};
         return sizes[static_cast<std::size_t>(axis)];
     }
-    /// Of this rank.
+    /// The coordinate of this rank along an axis.
     [[nodiscard]] constexpr std::uint64_t coordinate(parallel_axis axis) const {
         require_experts(axis);
         return rank_ / strides_[static_cast<std::size_t>(axis)] % size(axis);
@@ -118,39 +121,39 @@ class parallel_layout {
         for (std::size_t i = 0; i < dense_axis_count; ++i) {
             const auto axis = static_cast<parallel_axis>(i);
             if (coordinates[i] >= size(axis)) {
-                throw error(name_of(axis), "the coordinate must be below the size, " + std::to_string(size(axis)) +
-                                               ", got " + std::to_string(coordinates[i]));
+                detail::refuse(name_of(axis),
+                               {"the coordinate must be below the size, ", size(axis), ", got ", coordinates[i]});
             }
             rank += coordinates[i] * strides_[i];
         }
         return rank;
     }
 
-    /// How many ranks such a group has.
+    /// The number of ranks of a group over these axes.
     [[nodiscard]] constexpr std::uint64_t size(axis_set axes) const { return group(axes).size(); }
 
     /// The ranks that differ from this one along these axes only, itself among them.
     [[nodiscard]] constexpr rank_group group(axis_set axes) const {
         const bool of_experts = axes.contains(parallel_axis::ep) || axes.contains(parallel_axis::expert_dp);
         if (of_experts && (axes.contains(parallel_axis::dp) || axes.contains(parallel_axis::cp))) {
-            throw error("axes", "a group over " + axes.name() +
-                                    " has no meaning: ep and expert_dp are the ranks of dp x cp, arranged again");
+            detail::refuse("axes", {"a group over ", axes.name(),
+                                    " has no meaning: ep and expert_dp are the ranks of dp x cp, arranged again"});
         }
-        rank_group found(rank_);
+        rank_group ranks(rank_);
         for (const parallel_axis axis : of_experts ? expert_order_ : order_) {
             if (axes.contains(axis)) {
-                found.span(coordinate(axis), size(axis), strides_[static_cast<std::size_t>(axis)]);
+                ranks.span(coordinate(axis), size(axis), strides_[static_cast<std::size_t>(axis)]);
             }
         }
-        return found;
+        return ranks;
     }
 
-    /// The stages of a model are dealt to pipeline ranks in turn: virtual stage v of rank p is stage v·pp + p.
+    /// The number of stages of a model, which are dealt to pipeline ranks in turn.
     [[nodiscard]] constexpr std::uint64_t num_stages() const { return sizes_.pp * sizes_.vpp; }
+    /// The stage that is this rank's virtual stage v: v·pp + p for pipeline rank p.
     [[nodiscard]] constexpr std::uint64_t stage(std::uint64_t virtual_stage = 0) const {
         if (virtual_stage >= sizes_.vpp) {
-            throw error("virtual_stage",
-                        "must be below vpp, " + std::to_string(sizes_.vpp) + ", got " + std::to_string(virtual_stage));
+            detail::refuse("virtual_stage", {"must be below vpp, ", sizes_.vpp, ", got ", virtual_stage});
         }
         return virtual_stage * sizes_.pp + coordinate(parallel_axis::pp);
     }
@@ -171,22 +174,20 @@ class parallel_layout {
         for (const auto& size : given) {
             require_positive(size.value, size.name);
         }
-        const std::uint64_t data = checked_multiply(sizes_.dp, sizes_.cp, "world_size");
-        const std::uint64_t model = checked_multiply(sizes_.tp, sizes_.pp, "world_size");
-        const std::uint64_t product = checked_multiply(data, model, "world_size");
+        const std::uint64_t data = checked(sizes_.dp, "world_size") * sizes_.cp;
+        const std::uint64_t product = data * (checked(sizes_.tp, "world_size") * sizes_.pp);
         if (product != world_size_) {
-            throw error("world_size", "dp x cp x tp x pp is " + std::to_string(product) + ", the world has " +
-                                          std::to_string(world_size_) + " ranks");
+            detail::refuse("world_size", {"dp x cp x tp x pp is ", product, ", the world has ", world_size_, " ranks"});
         }
-        static_cast<void>(checked_multiply(sizes_.pp, sizes_.vpp, "vpp"));
+        static_cast<void>(checked(sizes_.pp, "vpp") * sizes_.vpp);
         if (data % sizes_.ep != 0) {
-            throw error("ep", "must divide dp x cp, " + std::to_string(data) + ", got " + std::to_string(sizes_.ep));
+            detail::refuse("ep", {"must divide dp x cp, ", data, ", got ", sizes_.ep});
         }
     }
 
     constexpr void read_order(std::string_view order) {
-        const auto fail = [order](const std::string& problem) {
-            throw error("order", problem + " in \"" + std::string(order) + "\"");
+        const auto fail = [order](std::initializer_list<detail::piece> problem) {
+            detail::refuse("order", {detail::text_of(problem), " in \"", order, "\""});
         };
         axis_set named;
         std::size_t dense = 0;
@@ -213,10 +214,10 @@ class parallel_layout {
             }
             const auto axis = static_cast<parallel_axis>(index);
             if (index == parallel_axis_count || axis == parallel_axis::expert_dp) {
-                fail("unknown axis \"" + std::string(token) + "\"");
+                fail({"unknown axis \"", token, "\""});
             }
             if (named.contains(axis)) {
-                fail(std::string(token) + " stands twice");
+                fail({token, " stands twice"});
             }
             append(axis);
             first = last + 1;
@@ -224,7 +225,7 @@ class parallel_layout {
         for (const parallel_axis axis : dense_axes) {
             if (!named.contains(axis)) {
                 if (size(axis) > 1) {
-                    fail(std::string(name_of(axis)) + " has " + std::to_string(size(axis)) + " ranks and is missing");
+                    fail({name_of(axis), " has ", size(axis), " ranks and is missing"});
                 }
                 append(axis);
             }
@@ -249,7 +250,7 @@ class parallel_layout {
         }
     }
 
-    /// Megatron refuses such an order as well.
+    /// Throws where an order gives experts other tp or pp groups than dense layers, as Megatron does.
     constexpr void require_experts(parallel_axis axis) const {
         if (!experts_fit_ && (axis == parallel_axis::ep || axis == parallel_axis::expert_dp)) {
             throw error("order",

@@ -8,29 +8,33 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
-#include <floptally/model/modality.hpp>
-#include <floptally/model/model_part.hpp>
-#include <floptally/parallel/index_range.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/lists/index_range.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// A split of a model's layers over the ranks of a pipeline.
 
 namespace floptally {
 
-/// The part of rank `rank` where `total` things are dealt evenly and in order to `size` ranks; where they cannot be, an
-/// error that names `field`.
+/// The range of rank `rank` where `total` things are dealt evenly and in order to `size` ranks. An error of `field`
+/// where that is not possible.
 [[nodiscard]] inline index_range even_share(std::uint64_t total, std::uint64_t size, std::uint64_t rank,
                                             std::string_view field) {
     if (size == 0 || total % size != 0) {
-        throw error(field, "must be a multiple of the " + std::to_string(size) + " ranks that share it, got " +
-                               std::to_string(total));
+        detail::refuse(field, {"must be a multiple of the ", size, " ranks that share it, got ", total});
     }
     if (rank >= size) {
-        throw error("rank", "must be below " + std::to_string(size) + ", got " + std::to_string(rank));
+        detail::refuse("rank", {"must be below ", size, ", got ", rank});
     }
     return {total / size * rank, total / size * (rank + 1)};
 }
 
-/// What an even split of layers leaves open, by Megatron-Core's names and rules.
+/// The options of an even split of layers, by Megatron-Core's names and with its meaning.
 struct pipeline_options {
     std::uint64_t num_layers_in_first_pipeline_stage = 0;  ///< 0: as many as the others
     std::uint64_t num_layers_in_last_pipeline_stage = 0;   ///< likewise
@@ -39,7 +43,7 @@ struct pipeline_options {
     bool account_for_loss_in_pipeline_split = false;
 };
 
-/// The pipeline rank that runs each tower, whole: the first one, as in Megatron-Core, or one of its own.
+/// The pipeline rank that runs each whole tower: the first one, as in Megatron-Core, or another.
 struct tower_ranks {
     std::uint64_t vision = 0;
     std::uint64_t audio = 0;
@@ -47,33 +51,33 @@ struct tower_ranks {
     [[nodiscard]] constexpr std::uint64_t of(modality which) const { return which == modality::audio ? audio : vision; }
 };
 
-/// Which layers a rank of a pipeline runs.
+/// A split of a model's layers over the ranks of a pipeline.
 ///
 /// The layers, in forward order, are cut into pp·vpp chunks; chunk c runs on rank c mod pp, so that with vpp above 1 a
 /// rank has several chunks that do not touch. A chunk may have no layer.
 class pipeline_split {
   public:
-    /// The number of layers of every chunk, in forward order: as many numbers as pp, or a multiple of it (vpp).
+    /// A split into chunks of these numbers of layers, in forward order: pp numbers, or a multiple of pp (vpp).
     pipeline_split(std::uint64_t pp, std::span<const std::uint64_t> layers_of_chunks) : pp_(pp) {
         require_positive(pp, "pp");
         if (layers_of_chunks.empty() || layers_of_chunks.size() % pp != 0) {
-            throw error("layers_of_chunks", "must be as many as pp (" + std::to_string(pp) + ") or a multiple, got " +
-                                                std::to_string(layers_of_chunks.size()));
+            detail::refuse("layers_of_chunks",
+                           {"must be as many as pp (", pp, ") or a multiple, got ", layers_of_chunks.size()});
         }
         std::uint64_t first = 0;
         for (const std::uint64_t count : layers_of_chunks) {
-            const std::uint64_t last = checked_add(first, count, "layers_of_chunks");
+            const std::uint64_t last = checked(first, "layers_of_chunks") + count;
             chunks_.push_back({first, last});
             first = last;
         }
     }
 
-    /// As many layers for every chunk as for every other one, but for the options.
+    /// A split into chunks of equally many layers, but for the options.
     [[nodiscard]] static pipeline_split even(std::uint64_t num_layers, std::uint64_t pp, std::uint64_t vpp = 1,
                                              const pipeline_options& options = {}) {
         require_positive(pp, "pp");
         require_positive(vpp, "vpp");
-        std::vector<std::uint64_t> of_ranks = layers_of_ranks(num_layers, pp, options);
+        const std::vector<std::uint64_t> of_ranks = layers_of_ranks(num_layers, pp, options);
         std::vector<std::uint64_t> chunks;
         for (std::uint64_t v = 0; v < vpp; ++v) {
             for (const std::uint64_t layers : of_ranks) {
@@ -93,17 +97,16 @@ class pipeline_split {
     /// The rank that runs a layer, counted from 0 in forward order.
     [[nodiscard]] std::uint64_t rank_of_layer(std::uint64_t layer) const { return chunk_of(layer) % pp_; }
 
-    /// The parts of a model as rank `rank` runs them: all of them, those of other ranks marked `elsewhere`. A run of
-    /// equal layers is cut where the rank's layers begin and end.
+    /// The parts of a model as rank `rank` runs them, with those of other ranks marked `elsewhere`. A run of equal
+    /// layers is cut where the rank's layers begin and end.
     ///
-    /// Layers are counted as the parts list them, so that those of an encoder come first. What stands before the first
-    /// layer is the first chunk's, what stands after the last one is the last chunk's (final norm, lm_head, MTP); what
-    /// stands between two layers goes with the one before it. The layers of a tower are none of these: it stands whole
-    /// where `towers` says.
+    /// Layers are counted as the parts list them, so that those of an encoder come first. A part before the first layer
+    /// belongs to the first chunk, a part after the last layer (final norm, lm_head, MTP) to the last chunk, and a part
+    /// between two layers to the chunk of the earlier one. A tower is not cut: the rank in `towers` runs it whole.
     [[nodiscard]] std::vector<model_part> parts_of(std::span<const model_part> model, std::uint64_t rank,
                                                    const tower_ranks& towers = {}) const {
         if (rank >= pp_) {
-            throw error("pp_rank", "must be below pp, " + std::to_string(pp_) + ", got " + std::to_string(rank));
+            detail::refuse("pp_rank", {"must be below pp, ", pp_, ", got ", rank});
         }
         std::vector<model_part> of_rank;
         std::uint64_t layer = 0;
@@ -115,18 +118,17 @@ class pipeline_split {
                 append(of_rank, parts, chunk_beside(layer) % pp_ == rank, {0, first.repeat});
             } else {
                 append_layers(of_rank, parts, layer, rank);
-                layer = checked_add(layer, first.repeat, "parts");
+                layer = checked(layer, "parts") + first.repeat;
             }
         });
         if (layer != num_layers()) {
-            throw error("layers", "the pipeline is split for " + std::to_string(num_layers()) + ", the model has " +
-                                      std::to_string(layer));
+            detail::refuse("layers", {"the pipeline is split for ", num_layers(), ", the model has ", layer});
         }
         return of_rank;
     }
 
   private:
-    /// With places for the embedding and the loss, where they have one.
+    /// The number of layers of each rank, plus the places of the embedding and the loss where these count as layers.
     [[nodiscard]] static std::vector<std::uint64_t> layers_of_ranks(std::uint64_t num_layers, std::uint64_t pp,
                                                                     const pipeline_options& options) {
         const std::uint64_t first = options.num_layers_in_first_pipeline_stage;
@@ -141,17 +143,17 @@ class pipeline_split {
         if (first != 0 && last != 0 && pp == 1) {
             throw error("num_layers_in_last_pipeline_stage", "pp is 1: the first stage is the last");
         }
-        const std::uint64_t given = checked_add(first, last, "num_layers_in_first_pipeline_stage");
+        const std::uint64_t given = checked(first, "num_layers_in_first_pipeline_stage") + last;
         const std::uint64_t others = pp - (first != 0 ? 1 : 0) - (last != 0 ? 1 : 0);
-        std::uint64_t rest = checked_add(num_layers, options.account_for_embedding_in_pipeline_split ? 1 : 0, "layers");
-        rest = checked_add(rest, options.account_for_loss_in_pipeline_split ? 1 : 0, "layers");
+        const std::uint64_t rest = checked(num_layers, "layers") +
+                                   (options.account_for_embedding_in_pipeline_split ? 1 : 0) +
+                                   (options.account_for_loss_in_pipeline_split ? 1 : 0);
         if (given > rest || (others == 0 && given != rest)) {
-            throw error("layers", "the first and the last pipeline stage name " + std::to_string(given) + " of " +
-                                      std::to_string(rest));
+            detail::refuse("layers", {"the first and the last pipeline stage name ", given, " of ", rest});
         }
         if (others != 0 && (rest - given) % others != 0) {
-            throw error("layers", std::to_string(rest - given) + " must be a multiple of the " +
-                                      std::to_string(others) + " pipeline stages that share them");
+            detail::refuse("layers",
+                           {rest - given, " must be a multiple of the ", others, " pipeline stages that share them"});
         }
         std::vector<std::uint64_t> layers(pp, others == 0 ? 0 : (rest - given) / others);
         layers.front() = first != 0 ? first : layers.front();
@@ -161,7 +163,7 @@ class pipeline_split {
 
     static void drop_place(std::uint64_t& layers, bool counted, const char* what) {
         if (counted && layers == 0) {
-            throw error("layers", std::string("no place for the ").append(what).append(" in a chunk without layers"));
+            detail::refuse("layers", {"no place for the ", what, " in a chunk without layers"});
         }
         layers -= counted ? 1 : 0;
     }
@@ -169,8 +171,7 @@ class pipeline_split {
     [[nodiscard]] std::uint64_t rank_of_tower(modality which, const tower_ranks& towers) const {
         const std::uint64_t rank = towers.of(which);
         if (rank >= pp_) {
-            throw error(std::string("towers.").append(name_of(which)),
-                        "must be below pp, " + std::to_string(pp_) + ", got " + std::to_string(rank));
+            detail::refuse(detail::text_of({"towers.", name_of(which)}), {"must be below pp, ", pp_, ", got ", rank});
         }
         return rank;
     }
@@ -181,10 +182,10 @@ class pipeline_split {
                 return chunk;
             }
         }
-        throw error("layers", "the pipeline is split for " + std::to_string(num_layers()) + ", the model has more");
+        detail::refuse("layers", {"the pipeline is split for ", num_layers(), ", the model has more"});
     }
 
-    /// Of what stands after `layers` of them and outside the layers.
+    /// The chunk of a part that comes after `layers` layers and is none itself.
     [[nodiscard]] std::size_t chunk_beside(std::uint64_t layers) const {
         return layers == 0 ? 0 : layers == num_layers() ? chunks_.size() - 1 : chunk_of(layers - 1);
     }
@@ -199,7 +200,7 @@ class pipeline_split {
         }
     }
 
-    /// A run of equal layers that starts at `layer`, cut where it passes from this rank to others or back.
+    /// Appends a run of equal layers that starts at `layer`, cut where it passes from this rank to others or back.
     void append_layers(std::vector<model_part>& to, std::span<const model_part> parts, std::uint64_t layer,
                        std::uint64_t rank) const {
         const std::uint64_t repeat = parts.front().repeat;

@@ -6,48 +6,52 @@
 #include <span>
 #include <string>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
-#include <floptally/model/component_name.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/integer/checked.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
-#include <floptally/training_plan.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Work that several ranks of a layout each run whole: it is executed by each, and useful once.
 
 namespace floptally {
 
-/// A rule of a layout: all ranks along these axes run the same work, each the whole of it, as every rank of context
-/// parallelism does with a vision tower whose images are not dealt. `weights` as in a `plan_rule`: "vision.*",
-/// "moe.router", "attention.qkv/kv_a_proj_with_mqa".
+/// Work that all ranks along these axes each run whole, as every rank of context parallelism does with a vision tower
+/// whose images are not dealt. `weights` as in a `plan_rule`: "vision.*", "moe.router",
+/// "attention.qkv/kv_a_proj_with_mqa".
 struct redundant_work {
     component_name weights;
     axis_set over;
 };
 
-/// The plan of all ranks of a layout, for a batch of all of them and the cost of the whole model: what its rules name
-/// is executed by each of the ranks, and useful once.
+/// A plan for all ranks of a layout together, for the batch of all of them and the cost of the whole model: redundant
+/// work is executed by each rank, and useful once.
 [[nodiscard]] constexpr training_plan with_redundant_work(training_plan plan, const parallel_layout& layout,
-                                                          std::span<const redundant_work> rules) {
-    for (const redundant_work& rule : rules) {
-        if (rule.over.empty()) {
-            throw error("redundant_work", "\"" + std::string(rule.weights.view()) + "\" is run again over no axis");
+                                                          std::span<const redundant_work> repeated) {
+    for (const redundant_work& work : repeated) {
+        if (work.over.empty()) {
+            detail::refuse("redundant_work", {"\"", work.weights.view(), "\" is run again over no axis"});
         }
         std::uint64_t ranks = 1;
         for (const parallel_axis axis : {parallel_axis::ep, parallel_axis::expert_dp}) {
-            if (rule.over.contains(axis)) {
-                throw error("redundant_work",
-                            std::string(name_of(axis)) + " is no axis of its own: its ranks are those of dp x cp");
+            if (work.over.contains(axis)) {
+                detail::refuse("redundant_work",
+                               {name_of(axis), " is no axis of its own: its ranks are those of dp x cp"});
             }
         }
         for (const parallel_axis axis : dense_axes) {
-            ranks = rule.over.contains(axis) ? checked_multiply(ranks, layout.size(axis), "redundant_work") : ranks;
+            ranks = work.over.contains(axis) ? checked(ranks, "redundant_work") * layout.size(axis) : ranks;
         }
-        plan.repeated.push_back({rule.weights, ranks}, "redundant_work");
+        plan.repeated.push_back({work.weights, ranks}, "redundant_work");
     }
     return plan;
 }
 [[nodiscard]] constexpr training_plan with_redundant_work(const training_plan& plan, const parallel_layout& layout,
-                                                          std::initializer_list<redundant_work> rules) {
-    return with_redundant_work(plan, layout, std::span(rules.begin(), rules.size()));
+                                                          std::initializer_list<redundant_work> repeated) {
+    return with_redundant_work(plan, layout, std::span(repeated.begin(), repeated.size()));
 }
 
 }  // namespace floptally

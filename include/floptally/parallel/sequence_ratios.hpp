@@ -13,32 +13,33 @@
 #include <string>
 #include <vector>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/rank_gather.hpp>
-#include <floptally/detail/reduction_schema.hpp>
-#include <floptally/detail/witnessed_sum.hpp>
-#include <floptally/error.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/parallel/detail/rank_gather.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/reduction.hpp>
+#include <floptally/parallel/reduction_schema.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
+#include <floptally/parallel/witnessed_sum.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
 
 /// @file
-/// Ratios of numbers that are no counts: a loss, a sequence's log-probability. Floating-point numbers are added in the
+/// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. They are added in the
 /// order of ranks, so that every rank has the same bits, each time.
 
 namespace floptally {
 
-/// What a numerator or a denominator may be: a count, a signed sum, a floating-point one.
+/// The type of a numerator or a denominator: a count, a signed sum, or a floating-point sum.
 template <class Number>
 concept ratio_number =
     std::same_as<Number, std::uint64_t> || std::same_as<Number, std::int64_t> || std::same_as<Number, double>;
 
-/// Ratios of sequences over all ranks: each sequence weighs the same, however long it is.
+/// A summary of the ratios of sequences over all ranks, in which sequences of any length weigh the same.
 struct ratio_summary {
-    std::uint64_t sequences = 0;  ///< that have a ratio
-    std::uint64_t empty = 0;      ///< of which every rank's slice was empty: no loss is over them
-    double sum = 0;               ///< of the ratios
+    std::uint64_t sequences = 0;  ///< number of sequences that have a ratio
+    std::uint64_t empty = 0;      ///< number of sequences whose slices were empty on all ranks
+    double sum = 0;               ///< sum of the ratios
     double least = 0;
     double largest = 0;
 
@@ -72,7 +73,7 @@ template <ratio_number Number>
     return result;
 }
 
-/// One number of the whole group from those of its ranks, as the scope says: parts are added in the order of ranks,
+/// One number of the whole group from those of its ranks, by its scope: parts are added in the order of ranks, and
 /// copies must have the same bits.
 template <ratio_number Number>
 [[nodiscard]] Number whole_of(const rank_gather& all, std::size_t word, const statistic_scope& scope,
@@ -81,10 +82,9 @@ template <ratio_number Number>
     Number sum{};
     for (std::size_t slot = 0; slot < all.ranks().size(); ++slot) {
         const parallel_layout there = layout.at(all.ranks()[slot]);
-        const std::uint64_t bits = all.of(slot)[word];
+        const std::uint64_t bits = all.words_of(slot)[word];
         if (!scope.holds(there) && std::bit_cast<Number>(bits) != Number{}) {
-            throw error(name, "is of other ranks, as its scope says, and rank " + std::to_string(there.rank()) +
-                                  " has some of it");
+            refuse(name, {"is of other ranks, as its scope says, and rank ", there.rank(), " has some of it"});
         }
         parallel_coordinates original = there.coordinates();
         for (const parallel_axis axis : dense_axes) {
@@ -98,15 +98,14 @@ template <ratio_number Number>
         const std::uint64_t first = layout.rank_of(original);
         if (first == there.rank()) {
             sum = added(sum, std::bit_cast<Number>(bits), name);
-        } else if (all.of(all.slot_of(first))[word] != bits) {
-            throw error(name, "is declared replicated, and ranks " + std::to_string(first) + " and " +
-                                  std::to_string(there.rank()) + " have different ones");
+        } else if (all.words_of(all.slot_of(first))[word] != bits) {
+            refuse(name, {"is declared replicated, and ranks ", first, " and ", there.rank(), " have different ones"});
         }
     }
     return sum;
 }
 
-/// The axes of `among` whose ranks take part: all but those that both scopes trust.
+/// The axes of `among` whose ranks take part, which are all but those that both scopes trust.
 [[nodiscard]] inline axis_set axes_seen(const ratio_scope& scope, axis_set among) {
     axis_set axes;
     for (const parallel_axis axis : dense_axes) {
@@ -117,7 +116,7 @@ template <ratio_number Number>
     return axes;
 }
 
-/// Throws on every rank where they are not configured alike, or have not as many numbers.
+/// Throws on every rank where ranks are not configured alike or have different numbers of ratios.
 template <class Reducer>
 void agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, std::size_t numbers, Reducer& over) {
     const witnessed_sum words(layout,
@@ -126,17 +125,15 @@ void agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, st
     std::uint64_t ends[] = {numbers, ~std::uint64_t{numbers}};
     over.max(std::span<std::uint64_t>(ends));
     if (ends[0] != ~ends[1]) {
-        throw error("sequences", "the ranks that share them have from " + std::to_string(~ends[1]) + " to " +
-                                     std::to_string(ends[0]));
+        refuse("sequences", {"the ranks that share them have from ", ~ends[1], " to ", ends[0]});
     }
 }
 
 /// The ratio of one sequence; none where it is empty.
 [[nodiscard]] inline std::optional<double> ratio_of(double numerator, double denominator, std::size_t index) {
     if (denominator < 0 || (denominator == 0 && numerator != 0)) {
-        throw error(indexed("denominators", index), "must be above 0, or 0 beside a numerator of 0, got " +
-                                                        std::to_string(denominator) + " below " +
-                                                        std::to_string(numerator));
+        refuse(indexed("denominators", index), {"must be above 0, or 0 beside a numerator of 0, got ",
+                                                std::to_string(denominator), " below ", std::to_string(numerator)});
     }
     return denominator == 0 ? std::optional<double>() : numerator / denominator;
 }
@@ -147,7 +144,7 @@ inline void add_ratio(ratio_summary& to, std::optional<double> value) {
         return;
     }
     if (!std::isfinite(*value)) {
-        throw error("ratio", "of a sequence must be finite, got " + std::to_string(*value));
+        refuse("ratio", {"of a sequence must be finite, got ", std::to_string(*value)});
     }
     to.least = to.sequences == 0 ? *value : std::min(to.least, *value);
     to.largest = to.sequences == 0 ? *value : std::max(to.largest, *value);
@@ -173,8 +170,8 @@ struct number_ratio {
     }
 };
 
-/// Numerator and denominator of all ranks, of which one scope holds, or one each: `over` is the group of all ranks but
-/// those that the scopes trust. Three collectives.
+/// The ratio of all ranks, by one scope for both sides or one for each. `over` is the group of all ranks but those that
+/// both scopes trust. Three collectives.
 template <ratio_number Numerator, ratio_number Denominator, word_reducer Reducer>
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
@@ -189,25 +186,26 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Reducer
             .denominator = detail::whole_of<Denominator>(all, 1, scope.denominator(), "denominator")};
 }
 
-/// Ratios of ratios, in two levels: first numerator and denominator of each sequence over the ranks that share it, then
-/// mean, least and largest of `of(numerator ÷ denominator)` over the sequences of all data-parallel ranks. So
-/// perplexity, `of` = exp(−x), does not depend on how context parallelism cuts a sequence, but for the rounding of a
-/// sum.
+/// The summary of the ratios of all sequences: first numerator and denominator of each sequence are added over the
+/// ranks that share it, then mean, least and largest of `value_of(numerator ÷ denominator)` are taken over the
+/// sequences of all data-parallel ranks. So perplexity, `value_of` = exp(−x), does not depend on how context
+/// parallelism cuts a sequence, but for the rounding of a sum.
 ///
 /// `within` is the group of this rank over cp, tp and pp, without axes that both scopes trust; `over_dp` that over dp.
 /// The ranks of `within` have the same sequences in the same order; a slice without any is 0 over 0. Sums are in the
 /// order of ranks, then of sequences: the same bits on every rank.
 template <ratio_number Numerator, ratio_number Denominator, word_reducer Within, word_reducer Data,
-          class Of = std::identity>
+          class ValueOf = std::identity>
 [[nodiscard]] ratio_summary reduce_sequences(std::span<const Numerator> numerators,
                                              std::span<const Denominator> denominators, const ratio_scope& scope,
-                                             const parallel_layout& layout, Within& within, Data& over_dp, Of of = {}) {
+                                             const parallel_layout& layout, Within& within, Data& over_dp,
+                                             ValueOf value_of = {}) {
     constexpr axis_set sharing = parallel_axis::cp | parallel_axis::tp | parallel_axis::pp;
     const std::size_t sequences = numerators.size();
     const auto mine = [&] {
         if (denominators.size() != sequences) {
-            throw error("denominators", "must be as many as the numerators, " + std::to_string(sequences) + ", got " +
-                                            std::to_string(denominators.size()));
+            detail::refuse("denominators",
+                           {"must be as many as the numerators, ", sequences, ", got ", denominators.size()});
         }
         if (scope.numerator().along(parallel_axis::dp) != share::sharded ||
             scope.denominator().along(parallel_axis::dp) != share::sharded) {
@@ -230,7 +228,7 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
             const auto n = detail::whole_of<Numerator>(all, 2 * i, scope.numerator(), "numerators");
             const auto d = detail::whole_of<Denominator>(all, 2 * i + 1, scope.denominator(), "denominators");
             const std::optional<double> value = detail::ratio_of(static_cast<double>(n), static_cast<double>(d), i);
-            detail::add_ratio(found, value ? std::optional<double>(of(*value)) : value);
+            detail::add_ratio(found, value ? std::optional<double>(value_of(*value)) : value);
         }
         return std::vector<std::uint64_t>{found.sequences, found.empty, std::bit_cast<std::uint64_t>(found.sum),
                                           std::bit_cast<std::uint64_t>(found.least),
@@ -242,17 +240,17 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
     replicas.collect(words_of_replica, over_dp, of_replica);
     ratio_summary found;
     for (std::size_t slot = 0; slot < replicas.ranks().size(); ++slot) {
-        const std::span<const std::uint64_t> one = replicas.of(slot);
-        found.empty = checked_add(found.empty, one[1], "sequences");
-        if (one[0] == 0) {
+        const std::span<const std::uint64_t> words = replicas.words_of(slot);
+        found.empty = checked(found.empty, "sequences") + words[1];
+        if (words[0] == 0) {
             continue;
         }
-        const auto least = std::bit_cast<double>(one[3]);
-        const auto largest = std::bit_cast<double>(one[4]);
+        const auto least = std::bit_cast<double>(words[3]);
+        const auto largest = std::bit_cast<double>(words[4]);
         found.least = found.sequences == 0 ? least : std::min(found.least, least);
         found.largest = found.sequences == 0 ? largest : std::max(found.largest, largest);
-        found.sum = detail::added(found.sum, std::bit_cast<double>(one[2]), "ratio");
-        found.sequences = checked_add(found.sequences, one[0], "sequences");
+        found.sum = detail::added(found.sum, std::bit_cast<double>(words[2]), "ratio");
+        found.sequences = checked(found.sequences, "sequences") + words[0];
     }
     return found;
 }

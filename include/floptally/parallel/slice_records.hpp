@@ -4,29 +4,30 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
 
 /// @file
-/// What a rank knows of its slice that is no plain sum. Both are reduced as integers: a mean of the ranks' ratios would
-/// weigh an empty slice as much as a full one.
+/// A ratio and the extremes of a rank's slice, which are reduced as integers. A mean of the ranks' ratios would weigh
+/// an empty slice as much as a full one.
 
 namespace floptally {
 
-/// One sum over another. An empty slice adds nothing to either.
+/// A ratio of two sums. An empty slice adds nothing to either.
 class ratio {
   public:
     constexpr ratio() = default;
     constexpr ratio(std::uint64_t numerator, std::uint64_t denominator)
         : numerator_(numerator), denominator_(denominator) {
         if (denominator == 0 && numerator != 0) {
-            throw error("ratio", "has " + std::to_string(numerator) + " over 0");
+            detail::refuse("ratio", {"has ", numerator, " over 0"});
         }
     }
 
     constexpr ratio& operator+=(const ratio& other) {
-        const std::uint64_t denominator = checked_add(denominator_, other.denominator_, "ratio.denominator");
-        numerator_ = checked_add(numerator_, other.numerator_, "ratio.numerator");
+        const std::uint64_t denominator = checked(denominator_, "ratio.denominator") + other.denominator_;
+        numerator_ = checked(numerator_, "ratio.numerator") + other.numerator_;
         denominator_ = denominator;
         return *this;
     }
@@ -35,7 +36,7 @@ class ratio {
     [[nodiscard]] constexpr std::uint64_t denominator() const { return denominator_; }
     [[nodiscard]] constexpr bool empty() const { return denominator_ == 0; }
 
-    /// The quotient; of nothing it is an error.
+    /// The quotient; an error where the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
             throw error("ratio", "is over nothing: every slice was empty");
@@ -50,22 +51,21 @@ class ratio {
     std::uint64_t denominator_ = 0;
 };
 
-/// The least and the largest of some values, and how many there were. An empty slice has neither.
+/// The least and the largest of some values, and their number. An empty slice has neither.
 class extremes {
   public:
     constexpr extremes() = default;
     constexpr extremes(std::uint64_t count, std::uint64_t min, std::uint64_t max)
         : count_(count), min_(count == 0 ? no_min : min), max_(count == 0 ? 0 : max) {
         if (min_ > max_ && count != 0) {
-            throw error("extremes",
-                        "the minimum, " + std::to_string(min) + ", is above the maximum, " + std::to_string(max));
+            detail::refuse("extremes", {"the minimum, ", min, ", is above the maximum, ", max});
         }
     }
 
     constexpr void add(std::uint64_t value) { *this += extremes(1, value, value); }
 
     constexpr extremes& operator+=(const extremes& other) {
-        count_ = checked_add(count_, other.count_, "extremes.count");
+        count_ = checked(count_, "extremes.count") + other.count_;
         min_ = other.min_ < min_ ? other.min_ : min_;
         max_ = other.max_ > max_ ? other.max_ : max_;
         return *this;

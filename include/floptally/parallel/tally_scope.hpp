@@ -6,29 +6,33 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/detail/list.hpp>
-#include <floptally/error.hpp>
-#include <floptally/model/component_name.hpp>
-#include <floptally/model/modality.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/lists/list.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
-#include <floptally/statistic.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The scope of each statistic of a tally, of its towers and of measured words.
 
 namespace floptally {
 
-/// The scope of each statistic of a tally, of its text and of each tower; `statistic::pairs` is that of all masks.
+/// The scopes of a tally's statistics, for the text and for each tower. All masks have that of `statistic::pairs`.
 class tally_scope {
   public:
     constexpr tally_scope() = default;
     constexpr tally_scope(const statistic_scope& every) {  // NOLINT(google-explicit-constructor): one for all
-        for (auto& of_tower : scopes_) {
-            for (statistic_scope& scope : of_tower) {
+        for (auto& tower_scopes : scopes_) {
+            for (statistic_scope& scope : tower_scopes) {
                 scope = every;
             }
         }
     }
 
-    /// The same, but for one statistic of the text, or of a tower.
+    /// These scopes with another one for a statistic of the text, or of a tower.
     [[nodiscard]] constexpr tally_scope with(statistic what, const statistic_scope& scope,
                                              modality in = modality::text) const {
         tally_scope changed = *this;
@@ -36,7 +40,7 @@ class tally_scope {
         return changed;
     }
 
-    /// The same, but for all statistics of a tower.
+    /// These scopes with another one for all statistics of a tower.
     [[nodiscard]] constexpr tally_scope with(modality in, const statistic_scope& every) const {
         tally_scope changed = *this;
         for (statistic_scope& scope : changed.scopes_[static_cast<std::size_t>(in)]) {
@@ -45,8 +49,8 @@ class tally_scope {
         return changed;
     }
 
-    /// The same, but for a word that a caller measures (`measured(name)`), which else is held as pairs are: prompt
-    /// tokens that every rank counts, loss tokens of the last stage.
+    /// These scopes with one for a word that a caller measures (`measured(name)`), whose default is that of pairs:
+    /// prompt tokens that every rank counts, loss tokens of the last stage.
     [[nodiscard]] constexpr tally_scope with_measured(const component_name& name, const statistic_scope& scope) const {
         tally_scope changed = *this;
         for (measured_scope& known : changed.measured_) {
@@ -66,31 +70,31 @@ class tally_scope {
         }
         return of(in, statistic::pairs);
     }
-    /// Throws where a scope is said of a word that these are not.
+    /// Throws where there is a scope for a word that `has(name)` does not know.
     template <class Has>
     constexpr void require_measured(Has has) const {
         for (const measured_scope& known : measured_) {
             if (!has(known.name.view())) {
-                throw error("scope", "no word that these tallies keep is measured(" + std::string(known.name.view()) +
-                                         "): cost::keep and masks say which they keep");
+                detail::refuse("scope", {"no word that these tallies keep is measured(", known.name.view(),
+                                         "): cost::keep and masks say which they keep"});
             }
         }
     }
 
-    /// Of the text.
+    /// The scope of a statistic of the text.
     [[nodiscard]] constexpr const statistic_scope& operator[](statistic what) const { return of(modality::text, what); }
     [[nodiscard]] constexpr const statistic_scope& of(modality in, statistic what) const {
         return scopes_[static_cast<std::size_t>(in)][static_cast<std::size_t>(what)];
     }
 
-    /// Throws unless a statistic is held in as many parts as the data loader deals its samples to: a statistic that is
-    /// declared sharded over an axis whose ranks all load the same is found before the first step.
+    /// Throws unless a statistic has as many parts as the data loader deals samples to. So a statistic that is declared
+    /// sharded over an axis whose ranks all load the same samples is found before the first step.
     constexpr void require_parts(statistic what, const parallel_layout& layout, std::uint64_t loader_parts,
                                  modality in = modality::text) const {
         const std::uint64_t parts = of(in, what).parts(layout);
         if (parts != loader_parts) {
-            throw error("scope", qualified(in, name_of(what)) + " is declared in " + std::to_string(parts) +
-                                     " parts, and the data loader deals samples to " + std::to_string(loader_parts));
+            detail::refuse("scope", {qualified(in, name_of(what)), " is declared in ", parts,
+                                     " parts, and the data loader deals samples to ", loader_parts});
         }
     }
 

@@ -4,32 +4,35 @@
 #include <cstdint>
 #include <vector>
 
-#include <floptally/model/component_name.hpp>
-#include <floptally/model/dealing.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/descriptors/dealing.hpp>
+
+/// @file
+/// The options of a framework's tensor parallelism, where the rows of a cost do not decide.
 
 namespace floptally {
 
-/// How the matrices of a component, or of one weight in it, are split, whatever their part says. Patterns are those of
-/// `plan_rule::weights`; a component "encoder.mlp" is also known as "mlp".
+/// A split of the matrices of a component, or of one weight in it, in place of what their part says. Patterns are those
+/// of `plan_rule::weights`; a component "encoder.mlp" is also known as "mlp".
 struct tensor_rule {
     component_name weights;
     tensor_split split = tensor_split::even;
 };
 
-/// What the ranks do whose share of the key and value heads is less than one.
+/// The work of ranks whose share of the key and value heads is less than one head.
 enum class few_kv_heads : std::uint8_t {
     replicated,  ///< each computes the head that it needs: k and v run tp / heads times
     gathered     ///< each computes a part of a head, and the parts are gathered: nothing runs twice
 };
 
-/// How a framework splits layers; what is not said is as in Megatron-Core.
+/// The options of a framework's split of layers. Defaults are those of Megatron-Core.
 struct tensor_options {
-    bool sequence_parallel = false;  ///< what every rank stores whole runs on 1 / tp of the tokens
+    bool sequence_parallel = false;  ///< weights that every rank stores whole run on 1 / tp of the tokens
     few_kv_heads kv = few_kv_heads::replicated;
     /// The vocabulary is padded to a multiple of this times tp (Megatron's default is 128).
     std::uint64_t make_vocab_size_divisible_by = 1;
-    /// They stand above what the rows say (`cost_row::dealt`); of several that name a weight the last one holds. Towers
-    /// are named in full: "vision.*" replicated is a tower without tensor parallelism.
+    /// Splits in place of those of the rows (`cost_row::dealt`); of several that name a weight the last one holds.
+    /// Towers are named in full: "vision.*" replicated is a tower without tensor parallelism.
     std::vector<tensor_rule> rules{};
 };
 

@@ -6,25 +6,30 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/training_plan.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/table.hpp>
+
+/// @file
+/// Rates and MFU of single components, from their measured times.
 
 namespace floptally {
 
-/// What a component took in a step, or in all steps of a breakdown, as a profiler says.
+/// A component's time in a step, or in all steps of a breakdown, as a profiler says.
 struct component_time {
     std::string_view component;
     double seconds = 0;
-    counted_passes timed = counted_passes::train;  ///< which of its passes the time is of
+    counted_passes timed = counted_passes::train;  ///< the passes that the time is of
 };
 
-/// What a component did in its time.
+/// A component's rates over its time.
 struct component_rate {
     double seconds = 0;
     double tflops_per_gpu = 0;  ///< useful
@@ -51,13 +56,13 @@ namespace detail {
 
 inline void require_times(const breakdown& work, std::span<const component_time> times) {
     for (std::size_t i = 0; i < times.size(); ++i) {
-        static_cast<void>(work[times[i].component]);  // an unknown component is an error
+        static_cast<void>(work[times[i].component]);  // refuses an unknown component
         require_finite_positive(times[i].seconds, "seconds");
         for (std::size_t j = 0; j < i; ++j) {
             const bool overlap = times[i].timed == times[j].timed || times[i].timed == counted_passes::train ||
                                  times[j].timed == counted_passes::train;
             if (times[i].component == times[j].component && overlap) {
-                throw error("component", "\"" + std::string(times[i].component) + "\" has two times");
+                refuse("component", {"\"", times[i].component, "\" has two times"});
             }
         }
     }
@@ -65,8 +70,8 @@ inline void require_times(const breakdown& work, std::span<const component_time>
 
 }  // namespace detail
 
-/// Components with time, TFLOPS and MFU where times are given, in the order of the breakdown. `on.seconds` is not read.
-/// What the backward computes again is part of its time, so it is executed there; it is never useful.
+/// The rows of components, with rates where times are given, in the order of the breakdown. `on.seconds` is not read.
+/// Recompute is part of the time of a backward: its FLOPs are executed there, and never useful.
 [[nodiscard]] inline std::vector<component_row> component_rates(const breakdown& work, measurement on,
                                                                 std::span<const component_time> times) {
     detail::require_times(work, times);
@@ -103,26 +108,25 @@ inline void require_times(const breakdown& work, std::span<const component_time>
 
 /// The rows as a Markdown table; "-" where no time was given.
 [[nodiscard]] inline std::string to_markdown(std::span<const component_row> rows) {
-    std::string text =
-        "| component | passes | TFLOP | ms | TFLOPS/GPU | MFU % | HFU % |\n| --- | --- | --: | --: | --: | --: | --: "
-        "|\n";
+    table_section section{.columns = {{"component"}, {"passes"}}};
+    for (const char* name : {"TFLOP", "ms", "TFLOPS/GPU", "MFU %", "HFU %"}) {
+        section.columns.push_back({name, cell_side::right});
+    }
     for (const component_row& row : rows) {
         const char* passes = row.timed == counted_passes::train     ? "all"
                              : row.timed == counted_passes::forward ? "forward"
                                                                     : "backward";
-        text.append("| ").append(row.name.view()).append(" | ").append(passes).append(" | ");
-        text.append(detail::fixed_decimal(to_double(row.useful) / 1e12, 3));
+        table_row cells{{std::string(row.name.view())}, {passes}, number_cell(to_double(row.useful) / 1e12, 3)};
         if (row.rate) {
-            text.append(" | ").append(detail::fixed_decimal(1e3 * row.rate->seconds, 3));
+            cells.push_back(number_cell(1e3 * row.rate->seconds, 3));
             for (const double value : {row.rate->tflops_per_gpu, 100 * row.rate->mfu, 100 * row.rate->hfu}) {
-                text.append(" | ").append(detail::fixed_decimal(value, 2));
+                cells.push_back(number_cell(value, 2));
             }
-        } else {
-            text.append(" | - | - | - | -");
         }
-        text.append(" |\n");
+        cells.resize(section.columns.size(), {"-"});
+        section.rows.push_back(std::move(cells));
     }
-    return text;
+    return to_markdown(table{.sections = {std::move(section)}});
 }
 
 }  // namespace floptally

@@ -9,14 +9,18 @@
 #include <limits>
 #include <string>
 
-#include <floptally/error.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// A histogram of step times in fixed memory, and its percentiles.
 
 namespace floptally {
 
 /// Durations in seconds, in fixed memory: 64 buckets for each power of two from 2^-20 s (1 µs) to 2^20 s (12 days).
 ///
 /// Count, minimum and maximum are exact. A percentile between them is off by at most 1/128 (0.79 %) of itself, whatever
-/// the distribution and the number of durations, which P² cannot promise. Durations beyond the range are kept in the
+/// the distribution and the number of durations, which P² cannot promise. Durations beyond the range are in the
 /// outermost buckets.
 class duration_histogram {
   public:
@@ -28,7 +32,7 @@ class duration_histogram {
 
     void add(double seconds) {
         if (!(seconds > 0) || seconds > std::numeric_limits<double>::max()) {
-            throw error("seconds", "must be a finite number above 0, got " + std::to_string(seconds));
+            detail::refuse("seconds", {"must be a finite number above 0, got ", std::to_string(seconds)});
         }
         ++buckets_[bucket_of(seconds)];
         min_ = count_ == 0 ? seconds : std::min(min_, seconds);
@@ -43,7 +47,7 @@ class duration_histogram {
     /// The least duration that `percent` % of all durations do not exceed (nearest rank).
     [[nodiscard]] double percentile(double percent) const {
         if (!(percent > 0 && percent <= 100)) {
-            throw error("percentile", "must be above 0 and at most 100, got " + std::to_string(percent));
+            detail::refuse("percentile", {"must be above 0 and at most 100, got ", std::to_string(percent)});
         }
         require_any();
         const auto rank = static_cast<std::uint64_t>(std::ceil(percent * static_cast<double>(count_) / 100));
@@ -59,27 +63,27 @@ class duration_histogram {
 
     [[nodiscard]] std::uint64_t bucket(std::size_t index) const { return buckets_.at(index); }
 
-    /// The histogram whose buckets were kept elsewhere.
+    /// The histogram with these buckets, as a checkpoint has them.
     [[nodiscard]] static duration_histogram from_buckets(const std::array<std::uint64_t, bucket_count>& buckets,
                                                          double min, double max) {
-        duration_histogram kept;
-        kept.buckets_ = buckets;
+        duration_histogram restored;
+        restored.buckets_ = buckets;
         for (const std::uint64_t number : buckets) {
-            if (kept.count_ + number < number) {
+            if (restored.count_ + number < number) {
                 throw overflow("step_seconds", "more durations than fit 64 bits");
             }
-            kept.count_ += number;
+            restored.count_ += number;
         }
-        if (kept.count_ != 0) {
+        if (restored.count_ != 0) {
             const bool ordered = min > 0 && min <= max && max <= std::numeric_limits<double>::max();
             if (!ordered || buckets[bucket_of(min)] == 0 || buckets[bucket_of(max)] == 0) {
-                throw error("step_seconds", "min " + std::to_string(min) + " and max " + std::to_string(max) +
-                                                " are not among the durations");
+                detail::refuse("step_seconds", {"min ", std::to_string(min), " and max ", std::to_string(max),
+                                                " are not among the durations"});
             }
-            kept.min_ = min;
-            kept.max_ = max;
+            restored.min_ = min;
+            restored.max_ = max;
         }
-        return kept;
+        return restored;
     }
 
     [[nodiscard]] friend bool operator==(const duration_histogram&, const duration_histogram&) = default;
@@ -114,12 +118,11 @@ class duration_histogram {
     double max_ = 0;
 };
 
-/// How long most steps take, and the slowest of them, in seconds. Each is that of a `duration_histogram`: the least
-/// duration that so many per cent of all do not exceed, the one at place ⌈p·n/100⌉ of the sorted list, within 1/128 of
-/// it; at the first and the last place it is exact.
+/// Percentiles of step times, in seconds, of a `duration_histogram`: p90 is the duration at place ⌈90·n/100⌉ of the
+/// sorted list, within 1/128 of itself; at the first and the last place it is exact.
 struct duration_percentiles {
-    std::uint64_t left_out = 0;  ///< first steps that do not count
-    std::uint64_t steps = 0;     ///< that do
+    std::uint64_t left_out = 0;  ///< first steps, which do not count
+    std::uint64_t steps = 0;     ///< steps that count
     double p10 = 0;
     double p25 = 0;
     double p50 = 0;
@@ -130,19 +133,19 @@ struct duration_percentiles {
     [[nodiscard]] friend bool operator==(const duration_percentiles&, const duration_percentiles&) = default;
 };
 
-/// Of durations from which the first were left out already.
-[[nodiscard]] inline duration_percentiles percentiles(const duration_histogram& of, std::uint64_t left_out) {
-    if (of.count() == 0) {
-        throw error("steps", "none has ended after the first " + std::to_string(left_out) + ", which are left out");
+/// The percentiles of durations, from which the first `left_out` are left out already.
+[[nodiscard]] inline duration_percentiles percentiles(const duration_histogram& durations, std::uint64_t left_out) {
+    if (durations.count() == 0) {
+        detail::refuse("steps", {"none has ended after the first ", left_out, ", which are left out"});
     }
     return {.left_out = left_out,
-            .steps = of.count(),
-            .p10 = of.percentile(10),
-            .p25 = of.percentile(25),
-            .p50 = of.percentile(50),
-            .p75 = of.percentile(75),
-            .p90 = of.percentile(90),
-            .p99 = of.percentile(99)};
+            .steps = durations.count(),
+            .p10 = durations.percentile(10),
+            .p25 = durations.percentile(25),
+            .p50 = durations.percentile(50),
+            .p75 = durations.percentile(75),
+            .p90 = durations.percentile(90),
+            .p99 = durations.percentile(99)};
 }
 
 }  // namespace floptally

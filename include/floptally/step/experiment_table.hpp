@@ -6,16 +6,20 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/error.hpp>
 #include <floptally/step/throughput_log.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/table.hpp>
+
+/// @file
+/// A comparison of training runs by their logs.
 
 namespace floptally {
 
-/// A training run that is compared with others: what its log says and what it ran on.
+/// A training run that is compared with others: its log and its GPUs.
 struct experiment {
     std::string name{};
     std::uint64_t gpus = 0;
@@ -28,11 +32,11 @@ struct experiment_row {
     std::string name{};
     double tflops_per_gpu = 0;       ///< Σ FLOPs ÷ Σ time, of one GPU
     double best_tflops_per_gpu = 0;  ///< of the fastest line of the log
-    double mfu_pct = 0;              ///< `tflops_per_gpu` over the peak: what the log says is not trusted
+    double mfu_pct = 0;              ///< `tflops_per_gpu` over the peak, not the MFU of the log
     double speed_up = 0;             ///< over the first experiment, per GPU
 };
 
-/// The comparison, in the order given; the first is what the others are compared with.
+/// The comparison in the given order; the others are compared with the first.
 [[nodiscard]] inline std::vector<experiment_row> compare(std::span<const experiment> experiments) {
     std::vector<experiment_row> rows;
     for (const experiment& run : experiments) {
@@ -70,16 +74,18 @@ struct experiment_row {
 
 /// The rows as a Markdown table.
 [[nodiscard]] inline std::string to_markdown(std::span<const experiment_row> rows) {
-    std::string text =
-        "| experiment | TFLOPS/GPU | peak TFLOPS/GPU | MFU | speed-up |\n| --- | --: | --: | --: | --: |\n";
-    for (const experiment_row& row : rows) {
-        text.append("| ").append(row.name).append(" | ");
-        text.append(detail::fixed_decimal(row.tflops_per_gpu, 2)).append(" | ");
-        text.append(detail::fixed_decimal(row.best_tflops_per_gpu, 2)).append(" | ");
-        text.append(detail::fixed_decimal(row.mfu_pct, 2)).append(" % | ");
-        text.append(detail::fixed_decimal(row.speed_up, 2)).append("x |\n");
+    table_section section{.columns = {{"experiment"}}};
+    for (const char* name : {"TFLOPS/GPU", "peak TFLOPS/GPU", "MFU", "speed-up"}) {
+        section.columns.push_back({name, cell_side::right});
     }
-    return text;
+    for (const experiment_row& row : rows) {
+        section.rows.push_back({{row.name},
+                                number_cell(row.tflops_per_gpu, 2),
+                                number_cell(row.best_tflops_per_gpu, 2),
+                                number_cell(row.mfu_pct, 2, " %"),
+                                number_cell(row.speed_up, 2, "x")});
+    }
+    return to_markdown(table{.sections = {std::move(section)}});
 }
 
 }  // namespace floptally

@@ -3,19 +3,19 @@
 
 #include <cstdint>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/detail/message.hpp>
-#include <floptally/error.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
 
 /// @file
-/// Bytes of what a step must hold whatever the kernels do: logits, weights, gradients, optimizer state. Activations
-/// depend on the implementation and are not guessed. docs/memory.md has the tables and their sources.
+/// Bytes that a step must hold whatever the kernels do: logits, weights, gradients, optimizer state. Activations depend
+/// on the implementation and are not guessed. docs/memory.md has the tables and their sources.
 
 namespace floptally {
 
 /// The logits of one microbatch on one rank.
 struct logits_shape {
-    std::uint64_t tokens = 0;  ///< of the whole sequences: every slot, padding included
+    std::uint64_t tokens = 0;  ///< slots of the whole sequences, padding included
     std::uint64_t vocabulary = 0;
     std::uint64_t bytes_per_element = 2;
     std::uint64_t context_parallel = 1;  ///< ranks that share the tokens
@@ -24,18 +24,18 @@ struct logits_shape {
 
 namespace detail {
 
-constexpr std::uint64_t divided(std::uint64_t amount, std::uint64_t ranks, const char* amount_field,
-                                const char* ranks_field) {
+constexpr std::uint64_t share_of(std::uint64_t amount, std::uint64_t ranks, const char* amount_field,
+                                 const char* ranks_field) {
     require_positive(ranks, ranks_field);
     if (amount % ranks != 0) {
-        detail::refuse(amount_field, {"must be a multiple of ", ranks_field, " (", ranks, "), got ", amount});
+        refuse(amount_field, {"must be a multiple of ", ranks_field, " (", ranks, "), got ", amount});
     }
     return amount / ranks;
 }
 
 constexpr std::uint64_t bytes_of(const logits_shape& logits, std::uint64_t tokens) {
-    const std::uint64_t columns = divided(logits.vocabulary, logits.tensor_parallel, "vocabulary", "tensor_parallel");
-    return checked_multiply(checked_multiply(tokens, columns, "logits"), logits.bytes_per_element, "logits");
+    const std::uint64_t columns = share_of(logits.vocabulary, logits.tensor_parallel, "vocabulary", "tensor_parallel");
+    return checked(tokens, "logits") * columns * logits.bytes_per_element;
 }
 
 }  // namespace detail
@@ -43,26 +43,26 @@ constexpr std::uint64_t bytes_of(const logits_shape& logits, std::uint64_t token
 /// Bytes of the logits where each rank computes the loss over its own part of the sequence.
 [[nodiscard]] constexpr std::uint64_t local_logits_bytes(const logits_shape& logits) {
     return detail::bytes_of(logits,
-                            detail::divided(logits.tokens, logits.context_parallel, "tokens", "context_parallel"));
+                            detail::share_of(logits.tokens, logits.context_parallel, "tokens", "context_parallel"));
 }
 
-/// Bytes of the logits where the parts are gathered first, so that every rank has those of all tokens: they do not
-/// shrink with context parallelism, and the rank's own part stands beside them until they are there.
+/// Bytes of the logits of all tokens, which every rank has where the parts are gathered first: they do not shrink with
+/// context parallelism.
 [[nodiscard]] constexpr std::uint64_t gathered_logits_bytes(const logits_shape& logits) {
-    static_cast<void>(local_logits_bytes(logits));  // the same shape is valid or not, gathered or not
+    static_cast<void>(local_logits_bytes(logits));  // refuses the shapes that it refuses
     return detail::bytes_of(logits, logits.tokens);
 }
 
-/// Bytes of the logits while they are gathered: the parts as they come from the ranks, and the whole into which they
-/// are put in order. Both stand at once where a framework gathers into a list first (AReaL's
-/// `postprocess_packed_seqs_context_parallel`); a rank that has all tokens itself has one copy.
+/// Bytes of the logits while they are gathered: twice those of all tokens, since a framework that gathers into a list
+/// holds the list of parts and the whole in order at once (AReaL's `postprocess_packed_seqs_context_parallel`). Once,
+/// where one rank has all tokens.
 [[nodiscard]] constexpr std::uint64_t gathering_logits_bytes(const logits_shape& logits) {
-    return checked_multiply(gathered_logits_bytes(logits), logits.context_parallel == 1 ? 1 : 2, "logits");
+    return checked(gathered_logits_bytes(logits), "logits") * (logits.context_parallel == 1 ? 1 : 2);
 }
 
-/// What is split over data-parallel ranks: the stages of ZeRO (arXiv:1910.02054, section 5).
+/// The stages of ZeRO (arXiv:1910.02054, section 5): the states that data-parallel ranks split.
 enum class zero_stage : std::uint8_t {
-    none,       ///< 0: every rank has everything (DDP)
+    none,       ///< 0: every rank holds all states (DDP)
     optimizer,  ///< 1: the optimizer state (Megatron-LM's distributed optimizer)
     gradients,  ///< 2: gradients too (FSDP's SHARD_GRAD_OP)
     weights     ///< 3: weights too (FSDP's FULL_SHARD)
@@ -89,30 +89,28 @@ inline constexpr parameter_bytes fp32_adam{.weight = 4, .gradient = 4, .optimize
 
 }  // namespace optimizers
 
-/// How model states are held.
+/// The way that ranks hold model states.
 struct memory_plan {
     zero_stage sharded = zero_stage::none;
     std::uint64_t data_parallel = 1;  ///< ranks that the states are split over
     parameter_bytes bytes = optimizers::mixed_precision_adam;
 };
 
-/// Bytes of one rank.
+/// Bytes of the model states of one rank.
 struct state_bytes {
     std::uint64_t weights = 0;
     std::uint64_t gradients = 0;
     std::uint64_t optimizer = 0;
 
-    [[nodiscard]] constexpr std::uint64_t total() const {
-        return checked_add(checked_add(weights, gradients, "memory"), optimizer, "memory");
-    }
+    [[nodiscard]] constexpr std::uint64_t total() const { return checked(weights, "memory") + gradients + optimizer; }
     [[nodiscard]] friend constexpr bool operator==(const state_bytes&, const state_bytes&) = default;
 };
 
 /// Weights, gradients and optimizer state of one rank that is given `parameters` by tensor, pipeline and expert
 /// parallelism, `trainable` of them trained: frozen weights have neither gradient nor optimizer state.
 ///
-/// A number that the ranks do not divide is split as a flat buffer padded to a multiple of them: every rank has the
-/// same, rounded up. A framework that splits each tensor on its own pads more.
+/// A number that the ranks do not divide is rounded up, as a flat buffer is padded to a multiple of the ranks. A
+/// framework that splits each tensor on its own pads more.
 [[nodiscard]] constexpr state_bytes state_bytes_of(std::uint64_t parameters, std::uint64_t trainable,
                                                    const memory_plan& plan = {}) {
     if (trainable > parameters) {
@@ -123,14 +121,14 @@ struct state_bytes {
         const bool split = plan.sharded >= split_from;
         const std::uint64_t own =
             split ? count / plan.data_parallel + (count % plan.data_parallel != 0 ? 1 : 0) : count;
-        return checked_multiply(own, bytes, "memory");
+        return checked(own, "memory") * bytes;
     };
     return {.weights = held(parameters, plan.bytes.weight, zero_stage::weights),
             .gradients = held(trainable, plan.bytes.gradient, zero_stage::gradients),
             .optimizer = held(trainable, plan.bytes.optimizer, zero_stage::optimizer)};
 }
 
-/// The same where every weight is trained.
+/// Weights, gradients and optimizer state of one rank where every weight is trained.
 [[nodiscard]] constexpr state_bytes state_bytes_of(std::uint64_t parameters, const memory_plan& plan = {}) {
     return state_bytes_of(parameters, parameters, plan);
 }

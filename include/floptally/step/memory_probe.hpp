@@ -11,28 +11,32 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/error.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Samples of a device's memory at chosen steps.
 
 namespace floptally {
 
-/// What a device says about its memory, in bytes.
+/// A device's own numbers of its memory, in bytes.
 struct memory_sample {
     std::uint64_t free = 0;  ///< of the whole device
     std::uint64_t total = 0;
-    std::uint64_t pool_used_high = 0;      ///< most that was in use at once since the marks were reset
-    std::uint64_t pool_reserved_high = 0;  ///< most that the pool held at once
+    std::uint64_t pool_used_high = 0;      ///< the most in use at once since the marks were reset
+    std::uint64_t pool_reserved_high = 0;  ///< the most that the pool held at once
 
     [[nodiscard]] friend constexpr bool operator==(const memory_sample&, const memory_sample&) = default;
 };
 
-/// Where samples come from: a CUDA memory pool, a framework's allocator, a test.
+/// A source of samples: a CUDA memory pool, a framework's allocator, a test.
 template <class Backend>
 concept memory_backend = requires(Backend& device) {
     device.reset_high_marks();
     { device.sample() } -> std::same_as<memory_sample>;
 };
 
-/// Where a process stands.
+/// The ranks of a process, in the whole job and along each axis of parallelism.
 struct parallel_rank {
     std::uint32_t global = 0;
     std::uint32_t pipeline = 0;
@@ -43,17 +47,14 @@ struct parallel_rank {
     [[nodiscard]] friend constexpr bool operator==(const parallel_rank&, const parallel_rank&) = default;
 };
 
-/// "snapshot_rank03_p0d1c0t1_step7", without an extension: AReaL's name of a file (the rank in two digits at least),
-/// and the step, so that no snapshot takes the place of another. AReaL has a folder for each step instead.
+/// The name of a snapshot's file, without an extension: "snapshot_rank03_p0d1c0t1_step7". It is AReaL's name (the rank
+/// in two digits at least) with the step added, since AReaL has a folder for each step instead.
 [[nodiscard]] inline std::string snapshot_name(const parallel_rank& at, std::uint64_t step) {
-    std::string name = at.global < 10 ? "snapshot_rank0" : "snapshot_rank";
-    name.append(std::to_string(at.global)).append("_p").append(std::to_string(at.pipeline));
-    name.append("d").append(std::to_string(at.data)).append("c").append(std::to_string(at.context));
-    name.append("t").append(std::to_string(at.tensor));
-    return name.append("_step").append(std::to_string(step));
+    return detail::text_of({at.global < 10 ? "snapshot_rank0" : "snapshot_rank", at.global, "_p", at.pipeline, "d",
+                            at.data, "c", at.context, "t", at.tensor, "_step", step});
 }
 
-/// One profiled step.
+/// The memory of one profiled step.
 struct memory_row {
     std::uint64_t step = 0;
     parallel_rank at{};
@@ -67,7 +68,7 @@ struct memory_row {
 [[nodiscard]] inline std::string to_json_line(const memory_row& row) {
     std::string line;
     const auto put = [&line](const char* key, std::uint64_t value) {
-        line.append(line.empty() ? "{\"" : ", \"").append(key).append("\": ").append(std::to_string(value));
+        detail::append(line, {line.empty() ? "{\"" : ", \"", key, "\": ", value});
     };
     put("step", row.step);
     put("rank", row.at.global);
@@ -83,19 +84,19 @@ struct memory_row {
     return line.append("}");
 }
 
-/// What a probe does. As it stands: nothing.
+/// The options of a probe. The default samples nothing.
 struct memory_probe_options {
-    std::vector<std::uint64_t> profile_steps{};  ///< steps that are sampled; no step, no call
+    std::vector<std::uint64_t> profile_steps{};  ///< steps that are sampled; none: no call
     std::size_t max_entries = 100'000;           ///< events that a recorder may keep; AReaL's default
     parallel_rank at{};
-    /// A framework's own recorder: begin to record, at most `max_entries` events; stop and write the file of that name,
-    /// which is of this step.
+    /// A framework's own recorder: `start` begins to record, at most `max_entries` events; `stop` ends it and writes
+    /// the step's file of that name.
     std::function<void(std::size_t max_entries)> start{};
     std::function<void(const std::string& name, std::uint64_t step)> stop{};
 };
 
-/// Memory of chosen steps, beside their MFU. Off by default: without `profile_steps` the backend and the hooks are
-/// never called. Not for several threads.
+/// A probe that samples the memory of chosen steps. Without `profile_steps` it never calls the backend or the hooks. It
+/// is not for several threads.
 template <memory_backend Backend>
 class memory_probe {
   public:
@@ -110,8 +111,8 @@ class memory_probe {
         }
         if (open_) {
             const std::uint64_t before = open_->step;
-            open_.reset();  // It is lost; the next step can begin.
-            throw error("begin_step", "step " + std::to_string(before) + " has not ended");
+            open_.reset();  // that step is lost, and the next can begin
+            detail::refuse("begin_step", {"step ", before, " has not ended"});
         }
         backend_.reset_high_marks();
         const memory_row opened{.step = step, .at = options_.at, .before = backend_.sample(), .after = {}};
@@ -126,10 +127,10 @@ class memory_probe {
             return;
         }
         if (!open_ || open_->step != step) {
-            throw error("end_step", "step " + std::to_string(step) + " has not begun");
+            detail::refuse("end_step", {"step ", step, " has not begun"});
         }
         memory_row row = *open_;
-        open_.reset();  // Whatever the backend or the hook throws, the next step can begin.
+        open_.reset();  // the next step can begin even where the backend or the hook throws
         row.after = backend_.sample();
         rows_.push_back(row);
         if (options_.stop) {

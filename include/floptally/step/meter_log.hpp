@@ -7,26 +7,26 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/error.hpp>
-#include <floptally/meter.hpp>
 #include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_totals.hpp>
-#include <floptally/version.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/version.hpp>
 
 /// @file
-/// What a logger takes: a list of names and numbers. docs/meter.md explains each.
+/// The metrics of a meter for a logger: a list of names and numbers, which docs/meter.md explains.
 
 namespace floptally {
 
-/// One number for a logger, with what makes it comparable: how FLOPs were counted, and by which floptally.
+/// One number for a logger, with the convention, the version and the GPUs that make it comparable.
 struct metric {
     std::string name;
     double value = 0;
     std::string_view convention{};  ///< as long as the meter lives
     std::string_view version{};
-    std::string_view counted{};  ///< whose FLOPs over whose GPUs; as long as the meter lives
+    std::string_view counted{};  ///< the GPUs that it is of (`meter::counted`); as long as the meter lives
 };
 
 namespace detail {
@@ -40,7 +40,7 @@ namespace detail {
              {"p99", done.p99}}};
 }
 
-/// Precisions of the model that made the totals, and of no other.
+/// The mixed-precision rate of totals, which must be of the precisions' own model.
 [[nodiscard]] inline mixed_precision_rate mixed_rate(const mixed_precision& precisions, const step_totals& done) {
     if (precisions.whole().total(done.batch) != done.useful) {
         throw error("flops", "the precisions are of a model with " + to_string(precisions.whole().total(done.batch)) +
@@ -97,7 +97,8 @@ class metric_list {
     return list.take();
 }
 
-/// Rates of an interval or a run, and how its steps differ: "train/step_seconds_p50", "…_p95", "…_min", "…_max".
+/// Rates of an interval or a run, and the spread of its step times: "train/step_seconds_p50", "…_p95", "…_min",
+/// "…_max".
 [[nodiscard]] inline std::vector<metric> metrics(const meter& of, const step_series& done,
                                                  std::string_view prefix = "train/") {
     detail::metric_list list(of, prefix);
@@ -110,7 +111,7 @@ class metric_list {
     return list.take();
 }
 
-/// How long steps take, of `of.step_percentiles()`: "train/steady_step_seconds_p10", "…_p25", "…_p50", "…_p75",
+/// Percentiles of step times, from `of.step_percentiles()`: "train/steady_step_seconds_p10", "…_p25", "…_p50", "…_p75",
 /// "…_p90", "…_p99".
 [[nodiscard]] inline std::vector<metric> metrics(const meter& of, const duration_percentiles& done,
                                                  std::string_view prefix = "train/") {
@@ -121,7 +122,7 @@ class metric_list {
     return list.take();
 }
 
-/// The same as one line: "step seconds p10 0.4120, p25 0.4151, …, p99 0.5019 (90 steps, the first 10 left out)".
+/// The percentiles as one line: "step seconds p10 0.4120, p25 0.4151, …, p99 0.5019 (90 steps, the first 10 left out)".
 [[nodiscard]] inline std::string to_string(const duration_percentiles& done) {
     std::string text;
     for (const auto& [name, seconds] : detail::named(done)) {

@@ -4,57 +4,63 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/meter.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/step_totals.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/version.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/version.hpp>
+
+/// @file
+/// The run totals of a meter as plain data, for checkpoints.
 
 namespace floptally {
 
-/// The run totals of a meter as plain data, for a checkpoint: exact, and with what they were counted by.
+/// The run totals of a meter as plain data: exact, with the version, convention and masks that counted them.
 struct meter_state {
     std::string version{};
     std::string convention{};
     std::vector<std::string> masks{};
     std::vector<std::uint64_t> words{};  ///< of the tally
-    step_series run{};                   ///< its tally is in `masks` and `words`
+    step_series run{};                   ///< without its tally, which is in `masks` and `words`
 };
 
-[[nodiscard]] inline meter_state state_of(const meter& of) {
-    const step_series& run = of.run();
-    meter_state state{.version = version, .convention = std::string(of.model().counted_as().name), .run = run};
-    for (const rule& m : run.totals.batch.masks()) {
-        state.masks.push_back(m.name());
+/// The state of a meter's run.
+[[nodiscard]] inline meter_state state_of(const meter& source) {
+    const step_series& run = source.run();
+    meter_state state{.version = version, .convention = std::string(source.model().counted_as().name), .run = run};
+    for (const rule& mask : run.totals.batch.masks()) {
+        state.masks.push_back(mask.name());
     }
     state.words.assign(run.totals.batch.words().begin(), run.totals.batch.words().end());
     state.run.totals.batch = tally{};
     return state;
 }
 
-/// Goes on from a state, before the first step. Another version, convention, masks, model or plan is an error: totals
-/// would be a sum of numbers that mean different things.
+/// Continues a run from its state, before the first step. A state of another version, convention, mask, model or plan
+/// is an error: its numbers mean something else.
 inline void resume(meter& into, const meter_state& state) {
-    const auto require_same = [](const char* field, const std::string& kept, const std::string& now) {
-        if (kept != now) {
-            throw error(field,
-                        "the totals to be resumed were counted with \"" + kept + "\", this meter has \"" + now + "\"");
+    const auto require_same = [](const char* field, std::string_view saved, std::string_view present) {
+        if (saved != present) {
+            detail::refuse(field, {"the totals to be resumed were counted with \"", saved, "\", this meter has \"",
+                                   present, "\""});
         }
     };
     require_same("version", state.version, version);
-    require_same("convention", state.convention, std::string(into.model().counted_as().name));
-    std::string kept;
+    require_same("convention", state.convention, into.model().counted_as().name);
+    std::string saved;
     for (const std::string& name : state.masks) {
-        append_item(kept, name);
+        append_item(saved, name);
     }
-    std::string now;
-    for (const rule& m : into.model().masks()) {
-        append_item(now, m.name());
+    std::string present;
+    for (const rule& mask : into.model().masks()) {
+        append_item(present, mask.name());
     }
-    require_same("masks", kept, now);
+    require_same("masks", saved, present);
     step_series run = state.run;
     run.totals.batch = tally::from_words(into.model().masks(), state.words);
     into.resume(run);

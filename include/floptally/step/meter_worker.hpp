@@ -4,24 +4,27 @@
 #include <atomic>
 #include <cstdint>
 
-#include <floptally/detail/step_gate.hpp>
-#include <floptally/error.hpp>
-#include <floptally/meter.hpp>
-#include <floptally/tally.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/step/detail/step_gate.hpp>
+#include <floptally/step/meter.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// A worker that counts for a meter in a thread of its own.
 
 namespace floptally {
 
-/// One thread's part in the steps of a meter, which it must not outlive. It counts in a tally of its own, without lock
-/// or contention, and hands it in with `publish`, once a step, before the step is ended.
+/// A worker that counts for a meter in a thread of its own, and must not outlive the meter. It adds to its own tally
+/// without a lock and hands it in with `publish`, once a step, before the step is ended.
 class meter_worker {
   public:
-    explicit meter_worker(meter& of) : gate_(of.gate_), own_(gate_.masks()) { gate_.enter(ticket_); }
+    explicit meter_worker(meter& parent) : gate_(parent.gate_), own_(gate_.masks()) { gate_.enter(ticket_); }
     meter_worker(const meter_worker&) = delete;
     meter_worker& operator=(const meter_worker&) = delete;
-    /// Publishes what was not; where its step is over, the meter's next `end_step` is an error that says so.
+    /// Publishes what was not published; where its step is over, the meter's next `end_step` throws.
     ~meter_worker() { gate_.leave(ticket_, own_); }
 
-    /// The tally that this thread's next microbatch is added to. Ask for it anew for each: that is what is checked.
+    /// The tally that this thread's next microbatch is added to. Ask for it anew for each: the call checks the step.
     [[nodiscard]] tally& microbatch() {
         const std::uint64_t step = gate_.open_step();
         if (step == 0) {
@@ -30,7 +33,7 @@ class meter_worker {
         const std::uint64_t pending = ticket_.pending.load(std::memory_order_relaxed);
         if (pending != step) {
             if (pending != 0) {
-                publish();  // throws: that step is over
+                publish();  // throws, since that step is over
             }
             if (own_.masks() == gate_.masks()) {
                 own_.clear();  // of a step that was discarded
@@ -47,7 +50,7 @@ class meter_worker {
         try {
             gate_.publish(ticket_, own_);
         } catch (const overflow&) {
-            throw;  // the step is open: they can still be handed in
+            throw;  // the step is open: the tally can still be handed in
         } catch (const error&) {
             ticket_.pending.store(0, std::memory_order_relaxed);
             throw;

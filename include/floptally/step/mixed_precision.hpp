@@ -6,28 +6,33 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flop_counter.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/model/model_part.hpp>
-#include <floptally/parallel/index_range.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/training_plan.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/lists/index_range.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// MFU of a step whose parts run in precisions of their own.
 
 namespace floptally {
 
-/// What runs in a precision of its own: a component, some layers, or a component of some layers.
+/// A precision and where it holds: in a component, in some layers, or in a component of some layers.
 struct precision_rule {
-    std::string component{};  ///< empty: every one
-    std::optional<index_range>
-        layers{};             ///< of the model's own stack, from 0; none: the whole model, with what is outside
+    std::string component{};  ///< empty: every component
+    /// Layers of the model's own stack, from 0; none: the whole model, with what is outside of its layers.
+    std::optional<index_range> layers{};
     double peak_tflops = 0;   ///< of one GPU in this precision, dense
     std::string precision{};  ///< its name, for the log
 };
@@ -38,16 +43,17 @@ struct work_at_peak {
     double peak_tflops = 0;  ///< of one GPU, dense
 };
 
-/// MFU of a step in several precisions, with the denominator that it stands for.
+/// MFU of a step in several precisions, and the peak that it is stated against.
 struct mixed_precision_rate {
-    double mfu = 0;  ///< the time that each part would need at the peak of its precision ÷ the time that it took
-    double peak_tflops = 0;  ///< useful FLOPs ÷ that time, of one GPU: `mfu` is useful FLOPs ÷ (GPU-seconds x this)
+    double mfu = 0;  ///< Σ time that a piece of work needs at the peak of its precision ÷ the time of the step
+    double peak_tflops =
+        0;  ///< useful FLOPs ÷ Σ of those times, of one GPU: `mfu` is useful FLOPs ÷ (GPU-seconds x this)
 
     [[nodiscard]] friend bool operator==(const mixed_precision_rate&, const mixed_precision_rate&) = default;
 };
 
-/// Which FLOPs of a model run in which precision. Of rules that name the same work the last one holds; what none names
-/// is at `peak_tflops`.
+/// The precision of each FLOP of a model. Where two rules name the same work, the later one holds; work that no rule
+/// names runs at `peak_tflops`.
 class mixed_precision {
   public:
     /// Rules by component alone.
@@ -65,12 +71,11 @@ class mixed_precision {
         for (const precision_rule& rule : rules_) {
             detail::require_finite_positive(rule.peak_tflops, "peak_tflops");
             if (!rule.component.empty()) {
-                static_cast<void>(names[rule.component]);  // an unknown one is an error, never the default
+                static_cast<void>(names[rule.component]);  // refuses an unknown component
             }
             if (rule.layers && (rule.layers->first >= rule.layers->last || rule.layers->last > layers)) {
-                throw error("layers", "must be some of the " + std::to_string(layers) + " layers, got " +
-                                          std::to_string(rule.layers->first) + " to " +
-                                          std::to_string(rule.layers->last));
+                detail::refuse("layers", {"must be some of the ", layers, " layers, got ", rule.layers->first, " to ",
+                                          rule.layers->last});
             }
             by_layer = by_layer || rule.layers.has_value();
         }
@@ -78,45 +83,45 @@ class mixed_precision {
             groups_.push_back({std::vector<bool>(rules_.size(), false), whole});
             return;
         }
-        for (const auto& [applied, ignored] : keys_of(parts)) {
+        for (const std::vector<bool>& applied : rule_sets(parts)) {
             groups_.push_back({applied, flop_counter(only(parts, applied), whole.counted_as(), plan)});
         }
     }
 
     /// The FLOPs of a batch by the peak that they run at, lowest first; they add up to the model's.
     [[nodiscard]] std::vector<work_at_peak> by_peak(const tally& batch) const {
-        std::map<double, breakdown> at;
+        std::map<double, breakdown> work_at;
         flops sum;
-        for (const group& one : groups_) {
-            const breakdown work = one.work.evaluate(batch);
-            for (const component_flops& part : work.components()) {
+        for (const layer_group& group : groups_) {
+            const breakdown work = group.work.evaluate(batch);
+            for (const component_flops& component : work.components()) {
                 breakdown alone;
-                alone.append(part.name) = part;
+                alone.append(component.name) = component;
                 alone.mark_upper_bound(work.is_upper_bound());
-                at[peak_of(part.name.view(), one.applied)] += alone;
-                sum += part.total(view::useful);
+                work_at[peak_of(component.name.view(), group.applied)] += alone;
+                sum += component.total(view::useful);
             }
         }
         if (sum != whole_.total(batch)) {
-            throw error("parts", "have " + to_string(sum) + " FLOPs layer by layer, and the model " +
-                                     to_string(whole_.total(batch)) + ": they are of another model or plan");
+            detail::refuse("parts", {"have ", to_string(sum), " FLOPs layer by layer, and the model ",
+                                     to_string(whole_.total(batch)), ": they are of another model or plan"});
         }
         std::vector<work_at_peak> list;
-        list.reserve(at.size());
-        for (const auto& [peak, work] : at) {
+        list.reserve(work_at.size());
+        for (const auto& [peak, work] : work_at) {
             list.push_back({work, peak});
         }
         return list;
     }
 
-    /// Of a batch that took so many GPU-seconds.
+    /// The mixed-precision MFU of a batch that took so many GPU-seconds.
     [[nodiscard]] mixed_precision_rate rate(const tally& batch, double gpu_seconds) const {
         detail::require_finite_positive(gpu_seconds, "seconds");
         double needed = 0;
         flops sum;
-        for (const work_at_peak& one : by_peak(batch)) {
-            const flops useful = one.work.total(view::useful);
-            needed += detail::divide(to_double(useful) / 1e12, one.peak_tflops, "peak_tflops");
+        for (const work_at_peak& piece : by_peak(batch)) {
+            const flops useful = piece.work.total(view::useful);
+            needed += detail::divide(to_double(useful) / 1e12, piece.peak_tflops, "peak_tflops");
             sum += useful;
         }
         return {
@@ -128,25 +133,25 @@ class mixed_precision {
     [[nodiscard]] const std::vector<precision_rule>& rules() const { return rules_; }
 
   private:
-    /// Layers that the same rules name, and all that is outside of the layers with those that none names.
-    struct group {
-        std::vector<bool> applied;
+    /// The FLOPs of the layers to which the same rules apply. What is outside of the layers is in the group of no rule.
+    struct layer_group {
+        std::vector<bool> applied;  ///< for each rule
         flop_counter work;
     };
 
-    [[nodiscard]] static bool is_layer(const model_part& one) {
-        return one.role == part_role::layer && one.first_layer != no_layer;
+    [[nodiscard]] static bool is_layer(const model_part& part) {
+        return part.role == part_role::layer && part.first_layer != no_layer;
     }
 
     [[nodiscard]] static std::uint64_t layers_of(std::span<const model_part> parts) {
         std::uint64_t end = 0;
-        for (const model_part& one : parts) {
-            end = is_layer(one) ? std::max(end, one.first_layer + one.repeat) : end;
+        for (const model_part& part : parts) {
+            end = is_layer(part) ? std::max(end, part.first_layer + part.repeat) : end;
         }
         return end;
     }
 
-    /// Which rules name the layer.
+    /// For each rule, whether it names the layer.
     [[nodiscard]] std::vector<bool> applied_to(std::uint64_t layer) const {
         std::vector<bool> applied;
         for (const precision_rule& rule : rules_) {
@@ -155,15 +160,16 @@ class mixed_precision {
         return applied;
     }
 
-    [[nodiscard]] std::map<std::vector<bool>, bool> keys_of(std::span<const model_part> parts) const {
-        std::map<std::vector<bool>, bool> keys{{std::vector<bool>(rules_.size(), false), true}};
+    /// The sets of rules that apply to some layer, and the empty set.
+    [[nodiscard]] std::set<std::vector<bool>> rule_sets(std::span<const model_part> parts) const {
+        std::set<std::vector<bool>> sets{std::vector<bool>(rules_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {
-            keys[applied_to(layer)] = true;
+            sets.insert(applied_to(layer));
         }
-        return keys;
+        return sets;
     }
 
-    /// The parts with all but these layers elsewhere: they stay in the list, so that a plan sees the whole graph.
+    /// The parts, marked `elsewhere` unless exactly these rules apply to them: a plan still sees the whole graph.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {
         const bool outside = std::find(applied.begin(), applied.end(), true) == applied.end();
@@ -201,7 +207,7 @@ class mixed_precision {
     flop_counter whole_;
     std::vector<precision_rule> rules_;
     double peak_tflops_;
-    std::vector<group> groups_;
+    std::vector<layer_group> groups_;
 };
 
 }  // namespace floptally

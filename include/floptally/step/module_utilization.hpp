@@ -10,27 +10,31 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/model/component_name.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// MFU of a step whose modules have ranks of their own.
 
 namespace floptally {
 
 /// A module of a step that has ranks of its own: a vision encoder, a language model, a critic.
 struct step_module {
     component_name name;
-    std::vector<std::uint64_t> ranks;      ///< each once; modules may share ranks, or not
+    std::vector<std::uint64_t> ranks;      ///< each once; modules may share ranks
     std::uint64_t data_parallel_size = 1;  ///< among its ranks
-    /// Of all its ranks together: statistics that are reduced over its data parallel group, and over nothing else.
+    /// FLOPs of all its ranks together: of statistics reduced over its data parallel group alone.
     breakdown work;
     double peak_tflops = 0;  ///< of one of its ranks in the module's precision, dense, in 10¹² FLOP/s
     bool frozen = false;     ///< no gradients of weights: work that has some is an error
-    double seconds = 0;      ///< in which its ranks ran it; 0: the whole step
+    double seconds = 0;      ///< the time in which its ranks ran it; 0: the whole step
 };
 
-/// What one module made of its own ranks.
+/// The rates of one module over its own ranks.
 struct module_rate {
     component_name name;
     flops useful{};
@@ -53,7 +57,7 @@ struct module_utilization {
     double mfu = 0;
     double padded_mfu = 0;
     double hfu = 0;
-    /// The same over all ranks; one that runs no module counts at the peak of the measurement.
+    /// MFU over all ranks; a rank that runs no module counts at the peak of the measurement.
     double allocated_mfu = 0;
     double allocated_hfu = 0;
     /// Each module over the peak of its own precision: the rank-seconds that all would need at their peaks ÷ (seconds x
@@ -64,37 +68,36 @@ struct module_utilization {
 
 namespace detail {
 
-/// "modules[1].ranks", of the module that errors speak of.
+/// The field of a module in errors: "modules[1].ranks".
 [[nodiscard]] inline std::string module_field(std::size_t index, std::string_view field) {
     return indexed("modules", index).append(".").append(field);
 }
 
-inline void require_module(const step_module& one, std::size_t index, const measurement& step) {
+inline void require_module(const step_module& entry, std::size_t index, const measurement& step) {
     const auto field = [index](std::string_view name) { return module_field(index, name); };
-    const auto named = [&one] { return std::string("\"").append(one.name.view()).append("\" "); };
-    if (one.ranks.empty()) {
-        throw error(field("ranks"),
-                    named() + "has no rank" +
-                        (one.work.total(view::executed) == flops{}
-                             ? std::string{}
-                             : ", and FLOPs: " + to_string(one.work.total(view::executed)) + " of them"));
+    const std::string_view name = entry.name.view();
+    const flops executed = entry.work.total(view::executed);
+    if (entry.ranks.empty()) {
+        const std::string work = executed == flops{} ? "" : text_of({", and FLOPs: ", to_string(executed), " of them"});
+        refuse(field("ranks"), {"\"", name, "\" has no rank", work});
     }
-    if (one.data_parallel_size == 0 || one.ranks.size() % one.data_parallel_size != 0) {
-        throw error(field("data_parallel_size"), "must divide the " + std::to_string(one.ranks.size()) + " ranks of " +
-                                                     named() + "evenly, got " + std::to_string(one.data_parallel_size));
+    if (entry.data_parallel_size == 0 || entry.ranks.size() % entry.data_parallel_size != 0) {
+        refuse(field("data_parallel_size"), {"must divide the ", entry.ranks.size(), " ranks of \"", name,
+                                             "\" evenly, got ", entry.data_parallel_size});
     }
-    require_finite_positive(one.peak_tflops, field("peak_tflops").c_str());
-    if (!(one.seconds >= 0 && one.seconds <= step.seconds)) {
-        throw error(field("seconds"), "must be from 0 to the " + std::to_string(step.seconds) + " of the step, got " +
-                                          std::to_string(one.seconds));
+    require_finite_positive(entry.peak_tflops, field("peak_tflops").c_str());
+    if (!(entry.seconds >= 0 && entry.seconds <= step.seconds)) {
+        refuse(field("seconds"), {"must be from 0 to the ", std::to_string(step.seconds), " of the step, got ",
+                                  std::to_string(entry.seconds)});
     }
-    if (one.frozen && one.work.get(view::padded, phase::backward_weights) != flops{}) {
-        throw error(field("frozen"), named() + "is frozen, and its work has gradients of weights: " +
-                                         to_string(one.work.get(view::padded, phase::backward_weights)) + " FLOPs");
+    const flops weight_gradients = entry.work.get(view::padded, phase::backward_weights);
+    if (entry.frozen && weight_gradients != flops{}) {
+        refuse(field("frozen"), {"\"", name, "\" is frozen, and its work has gradients of weights: ",
+                                 to_string(weight_gradients), " FLOPs"});
     }
 }
 
-/// The highest peak of every rank that runs a module.
+/// The highest peak of each rank that runs a module.
 [[nodiscard]] inline std::vector<double> peaks_of_ranks(std::span<const step_module> modules, std::uint64_t world) {
     std::vector<std::pair<std::uint64_t, double>> all;
     for (std::size_t i = 0; i < modules.size(); ++i) {
@@ -102,11 +105,10 @@ inline void require_module(const step_module& one, std::size_t index, const meas
         std::sort(ranks.begin(), ranks.end());
         const auto twice = std::adjacent_find(ranks.begin(), ranks.end());
         if (ranks.back() >= world) {
-            throw error(module_field(i, "ranks"),
-                        "must be below the " + std::to_string(world) + " ranks, got " + std::to_string(ranks.back()));
+            refuse(module_field(i, "ranks"), {"must be below the ", world, " ranks, got ", ranks.back()});
         }
         if (twice != ranks.end()) {
-            throw error(module_field(i, "ranks"), "rank " + std::to_string(*twice) + " stands twice");
+            refuse(module_field(i, "ranks"), {"rank ", *twice, " stands twice"});
         }
         for (const std::uint64_t rank : ranks) {
             all.emplace_back(rank, modules[i].peak_tflops);
@@ -122,7 +124,7 @@ inline void require_module(const step_module& one, std::size_t index, const meas
     return peaks;
 }
 
-/// Σ, equal ones as one product, so that the order of ranks makes no difference.
+/// The sum of peaks, equal peaks as one product, so that the order of ranks makes no difference.
 [[nodiscard]] inline double sum_of_peaks(std::vector<double> peaks) {
     std::sort(peaks.begin(), peaks.end());
     double sum = 0;
@@ -134,18 +136,18 @@ inline void require_module(const step_module& one, std::size_t index, const meas
     return sum;
 }
 
-[[nodiscard]] inline module_rate rate_of(const step_module& one, const measurement& step) {
-    const double seconds = one.seconds == 0 ? step.seconds : one.seconds;
-    const double gpu_seconds = gpu_seconds_of({seconds, one.ranks.size(), one.peak_tflops});
+[[nodiscard]] inline module_rate rate_of(const step_module& entry, const measurement& step) {
+    const double seconds = entry.seconds == 0 ? step.seconds : entry.seconds;
+    const double gpu_seconds = gpu_seconds_of({seconds, entry.ranks.size(), entry.peak_tflops});
     const auto tflops = [&](view seen) {
-        return divide(to_double(one.work.total(seen)) / 1e12, gpu_seconds, "seconds");
+        return divide(to_double(entry.work.total(seen)) / 1e12, gpu_seconds, "seconds");
     };
-    const auto fraction = [&](view seen) { return divide(tflops(seen), one.peak_tflops, "peak_tflops"); };
-    return {.name = one.name,
-            .useful = one.work.total(view::useful),
-            .executed = one.work.total(view::executed),
-            .ranks = one.ranks.size(),
-            .ranks_per_replica = one.ranks.size() / one.data_parallel_size,
+    const auto fraction = [&](view seen) { return divide(tflops(seen), entry.peak_tflops, "peak_tflops"); };
+    return {.name = entry.name,
+            .useful = entry.work.total(view::useful),
+            .executed = entry.work.total(view::executed),
+            .ranks = entry.ranks.size(),
+            .ranks_per_replica = entry.ranks.size() / entry.data_parallel_size,
             .tflops_per_gpu = tflops(view::useful),
             .mfu = fraction(view::useful),
             .padded_mfu = fraction(view::padded),
@@ -155,7 +157,7 @@ inline void require_module(const step_module& one, std::size_t index, const meas
 }  // namespace detail
 
 /// MFU of a step whose modules have ranks, data parallel sizes and precisions of their own. `step.gpus` is the number
-/// of all ranks, `step.peak_tflops` the peak of one that runs no module.
+/// of all ranks, `step.peak_tflops` the peak of a rank that runs no module.
 [[nodiscard]] inline module_utilization utilize(std::span<const step_module> modules, const measurement& step) {
     static_cast<void>(detail::gpu_seconds_of(step));
     if (modules.empty()) {
@@ -166,20 +168,20 @@ inline void require_module(const step_module& one, std::size_t index, const meas
     flops executed;
     double rank_seconds_at_peak = 0;
     for (std::size_t i = 0; i < modules.size(); ++i) {
-        const step_module& one = modules[i];
-        detail::require_module(one, i, step);
+        const step_module& entry = modules[i];
+        detail::require_module(entry, i, step);
         for (std::size_t j = 0; j < i; ++j) {
-            if (modules[j].name == one.name) {
-                throw error(detail::module_field(i, "name"),
-                            "\"" + std::string(one.name.view()) + "\" is the name of another module too");
+            if (modules[j].name == entry.name) {
+                detail::refuse(detail::module_field(i, "name"),
+                               {"\"", entry.name.view(), "\" is the name of another module too"});
             }
         }
-        result.useful += one.work.total(view::useful);
-        padded += one.work.total(view::padded);
-        executed += one.work.total(view::executed);
+        result.useful += entry.work.total(view::useful);
+        padded += entry.work.total(view::padded);
+        executed += entry.work.total(view::executed);
         rank_seconds_at_peak +=
-            detail::divide(to_double(one.work.total(view::useful)) / 1e12, one.peak_tflops, "peak_tflops");
-        result.modules.push_back(detail::rate_of(one, step));
+            detail::divide(to_double(entry.work.total(view::useful)) / 1e12, entry.peak_tflops, "peak_tflops");
+        result.modules.push_back(detail::rate_of(entry, step));
     }
     const std::vector<double> peaks = detail::peaks_of_ranks(modules, step.gpus);
     result.active_ranks = peaks.size();

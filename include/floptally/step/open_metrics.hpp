@@ -10,12 +10,15 @@
 #include <string_view>
 #include <utility>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/meter.hpp>
-#include <floptally/statistic.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/step/meter.hpp>
 #include <floptally/step/step_totals.hpp>
-#include <floptally/version.hpp>
+#include <floptally/text/version.hpp>
+
+/// @file
+/// The counters of a meter for Prometheus, in the text format of OpenMetrics.
 
 namespace floptally {
 
@@ -26,7 +29,7 @@ class open_metrics_text {
   public:
     using label = std::pair<std::string_view, std::string_view>;
 
-    /// A family and what it means; its samples follow.
+    /// Begins a family, with its help text; its samples follow.
     void family(std::string_view name, std::string_view type, std::string_view unit, std::string_view help) {
         name_ = std::string("floptally_").append(name);
         suffix_ = type == "counter" ? "_total" : type == "info" ? "_info" : "";
@@ -67,8 +70,8 @@ class open_metrics_text {
 
 }  // namespace detail
 
-/// What a meter's run has done, in the text format of OpenMetrics (a scrape by Prometheus, or a textfile of its node
-/// exporter). Everything is a counter, so that rates and ratios over any range are right: MFU is
+/// The totals of a meter's run in the text format of OpenMetrics, for a scrape by Prometheus or a textfile of its node
+/// exporter. They are counters, so that rates and ratios over any range are right: MFU is
 ///
 ///     sum(rate(floptally_flops_total{view="useful"}[5m])) / rate(floptally_peak_flops_total[5m])
 ///

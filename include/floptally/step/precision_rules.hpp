@@ -7,10 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/accelerators.hpp>
-#include <floptally/detail/number_text.hpp>
-#include <floptally/error.hpp>
+#include <floptally/count/training_rules.hpp>
+#include <floptally/hardware/accelerators.hpp>
 #include <floptally/step/mixed_precision.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/number_text.hpp>
+
+/// @file
+/// Reading of precision rules from a text: "mlp=fp8,@1-6=fp8".
 
 namespace floptally {
 
@@ -18,9 +23,7 @@ namespace detail {
 
 [[nodiscard]] inline precision_rule precision_rule_of(std::string_view text, const std::optional<std::string>& product,
                                                       const std::optional<double>& clock_mhz) {
-    const auto fail = [text](const std::string& problem) {
-        throw error("precisions", problem + ", got \"" + std::string(text) + "\"");
-    };
+    const auto fail = [text](std::string_view problem) { refuse("precisions", {problem, ", got \"", text, "\""}); };
     const std::size_t equals = text.rfind('=');
     if (equals == std::string_view::npos || equals == 0) {
         fail("must be COMPONENT=PRECISION, @FIRST-LAST=PRECISION or COMPONENT@FIRST-LAST=PRECISION, apart by commas");
@@ -50,7 +53,7 @@ namespace detail {
 
 }  // namespace detail
 
-/// Rules of precision from their text, "mlp=fp8,@1-6=fp8,attention.core@0-3=494.5": a component, layers (both ends
+/// Precision rules from their text, "mlp=fp8,@1-6=fp8,attention.core@0-3=494.5": a component, layers (both ends
 /// included) or a component of layers, and a precision of the accelerator, at its datasheet's clock or the one that is
 /// given, or a dense peak of one GPU in TFLOP/s.
 [[nodiscard]] inline std::vector<precision_rule> precision_rules(

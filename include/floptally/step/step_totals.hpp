@@ -3,16 +3,19 @@
 
 #include <cstdint>
 
-#include <floptally/detail/checked.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
 #include <floptally/step/duration_histogram.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// Totals of a step, an interval or a run: batch, FLOPs, time; and the rates made of them.
 
 namespace floptally {
 
-/// What a step, an interval or a run has done, as exact integers, and the time that it took.
+/// Totals of a step, an interval or a run: its batch and its FLOPs as exact integers, and its time in seconds.
 struct step_totals {
     std::uint64_t steps = 0;
     tally batch{};
@@ -21,15 +24,15 @@ struct step_totals {
     flops executed{};
     double seconds = 0;
     double gpu_seconds = 0;  ///< Σ seconds x GPUs: a run may be resumed on another number of them
-    double peak_tflop = 0;   ///< Σ seconds x GPUs x peak: what they could have computed, in 10¹² FLOP
+    double peak_tflop = 0;   ///< Σ seconds x GPUs x peak, in 10¹² FLOP
 
     [[nodiscard]] flops total(view seen) const {
         return seen == view::useful ? useful : seen == view::padded ? padded : executed;
     }
 
-    /// Where the sum is an error, nothing has changed.
+    /// Adds other totals. Where a sum does not fit, nothing has changed.
     step_totals& operator+=(const step_totals& other) {
-        const std::uint64_t all_steps = checked_add(steps, other.steps, "steps");
+        const std::uint64_t all_steps = checked(steps, "steps") + other.steps;
         const flops all_useful = useful + other.useful;
         const flops all_padded = padded + other.padded;
         const flops all_executed = executed + other.executed;
@@ -51,7 +54,7 @@ struct step_totals {
     [[nodiscard]] friend bool operator==(const step_totals&, const step_totals&) = default;
 };
 
-/// Totals, and how the time of each step was distributed.
+/// Totals, and the distribution of step times.
 struct step_series {
     step_totals totals{};
     duration_histogram step_seconds{};
@@ -62,8 +65,8 @@ struct step_series {
 /// Ratios of totals. Each is one sum over another, never a mean of ratios: a long step weighs more than a short one.
 struct step_rates {
     double mfu = 0;         ///< Σ useful FLOPs ÷ Σ (seconds x GPUs x peak); 0.412 is 41.2 %
-    double padded_mfu = 0;  ///< the same for padded FLOPs
-    double hfu = 0;         ///< the same for executed FLOPs
+    double padded_mfu = 0;  ///< Σ padded FLOPs ÷ the same
+    double hfu = 0;         ///< Σ executed FLOPs ÷ the same
     double tflops = 0;      ///< useful, of all GPUs together
     double tflops_per_gpu = 0;
     double padded_tflops_per_gpu = 0;
@@ -76,6 +79,7 @@ struct step_rates {
     double step_seconds = 0;           ///< mean
 };
 
+/// The rates of totals; an error where no step has ended.
 [[nodiscard]] inline step_rates rates(const step_totals& done) {
     if (done.steps == 0) {
         throw error("steps", "no step has ended yet: there is no rate");

@@ -9,39 +9,41 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/detail/line_scanner.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
-#include <floptally/statistic.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/step/detail/line_scanner.hpp>
 #include <floptally/step/step_totals.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/message.hpp>
 
 /// @file
-/// The two log lines of NVIDIA's recsys-examples (HSTU), written as its scripts read them and read in every shape that
-/// its versions write: `examples/hstu/training/trainer/training.py` and `…/benchmark/…/hstu_layer_benchmark.py`.
+/// The two log lines of NVIDIA's recsys-examples (HSTU), written and read. They are written as its scripts read them,
+/// and read in each shape that its versions write (`examples/hstu/training/trainer/training.py` and
+/// `…/benchmark/…/hstu_layer_benchmark.py`).
 
 namespace floptally {
 
-/// `[train] [iter I, tokens T, elapsed_time X.XX ms, achieved FLOPS F.FF TFLOPS, MFU M.MM%]`, with a tail such as
-/// `: loss 0.691234`.
+/// The line of a training step: `[train] [iter I, tokens T, elapsed_time X.XX ms, achieved FLOPS F.FF TFLOPS,
+/// MFU M.MM%]`, with a tail such as `: loss 0.691234`.
 struct train_line {
     std::uint64_t iteration = 0;
     std::uint64_t tokens = 0;
     double milliseconds = 0;
-    std::optional<double> tflops{};   ///< of all GPUs together; the first versions say none
+    std::optional<double> tflops{};   ///< of all GPUs together; none in logs of the first versions
     std::optional<double> mfu_pct{};  ///< of later versions
 
     [[nodiscard]] friend bool operator==(const train_line&, const train_line&) = default;
 };
 
-/// `[LAYER] [train_fwd] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`
+/// The line of one pass of a layer: `[LAYER] [train_fwd] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%`
 struct layer_line {
     std::string layer = "LAYER";  ///< the kind of layer as the log has it: "FUSED", "NATIVE", "DEBUG"
     std::string pass{};           ///< "train_fwd" ("fwd" before), "bwd", "e2e"
     std::uint64_t tokens = 0;
     double milliseconds = 0;          ///< median; of "e2e" in older logs the sum of the medians of both passes
-    std::optional<double> tflops{};   ///< the first versions say none
+    std::optional<double> tflops{};   ///< none in logs of the first versions
     std::optional<double> mfu_pct{};  ///< of later versions
 
     [[nodiscard]] friend bool operator==(const layer_line&, const layer_line&) = default;
@@ -70,37 +72,35 @@ struct layer_line {
             .mfu_pct = 100 * detail::divide(per_gpu, on.peak_tflops, "peak_tflops")};
 }
 
-/// What is not known is left out, as the versions that do not know it do.
+/// The line as text. Values that are absent are left out, as the versions without them do.
 [[nodiscard]] inline std::string to_string(const train_line& line) {
-    std::string text("[train] [iter ");
-    text.append(std::to_string(line.iteration)).append(", tokens ").append(std::to_string(line.tokens));
-    text.append(", elapsed_time ").append(detail::fixed_decimal(line.milliseconds, 2)).append(" ms");
+    std::string text = detail::text_of({"[train] [iter ", line.iteration, ", tokens ", line.tokens, ", elapsed_time ",
+                                        detail::fixed_decimal(line.milliseconds, 2), " ms"});
     if (line.tflops) {
-        text.append(", achieved FLOPS ").append(detail::fixed_decimal(*line.tflops, 2)).append(" TFLOPS");
+        detail::append(text, {", achieved FLOPS ", detail::fixed_decimal(*line.tflops, 2), " TFLOPS"});
     }
     if (line.tflops && line.mfu_pct) {
-        text.append(", MFU ").append(detail::fixed_decimal(*line.mfu_pct, 2)).append("%");
+        detail::append(text, {", MFU ", detail::fixed_decimal(*line.mfu_pct, 2), "%"});
     }
     return text.append("]");
 }
 
 [[nodiscard]] inline std::string to_string(const layer_line& line) {
-    std::string text("[");
-    text.append(line.layer).append("] [").append(line.pass).append("] tokens ").append(std::to_string(line.tokens));
-    text.append(";time (median): ").append(detail::fixed_decimal(line.milliseconds, 3)).append(" ms");
+    std::string text = detail::text_of({"[", line.layer, "] [", line.pass, "] tokens ", line.tokens,
+                                        ";time (median): ", detail::fixed_decimal(line.milliseconds, 3), " ms"});
     if (!line.tflops) {
         return text.append(".");
     }
-    text.append(";achieved flops: ").append(detail::fixed_decimal(*line.tflops, 2)).append(" TFLOPS");
+    detail::append(text, {";achieved flops: ", detail::fixed_decimal(*line.tflops, 2), " TFLOPS"});
     if (line.mfu_pct) {
-        text.append(";MFU: ").append(detail::fixed_decimal(*line.mfu_pct, 2)).append("%");
+        detail::append(text, {";MFU: ", detail::fixed_decimal(*line.mfu_pct, 2), "%"});
     }
     return text;
 }
 
 namespace detail {
 
-/// Where a line of a step begins; npos where none does.
+/// The place where a line of a step begins; npos where none does.
 [[nodiscard]] inline std::size_t find_train_line(std::string_view text) {
     for (std::size_t at = text.find("[train]"); at != std::string_view::npos; at = text.find("[train]", at + 1)) {
         if (line_scanner(text.substr(at)).literal("[train]").blanks().literal("[iter").good()) {
@@ -110,7 +110,7 @@ namespace detail {
     return std::string_view::npos;
 }
 
-/// Where a line of a layer begins: two words in brackets, then tokens, or a pass that its benchmark names.
+/// The place where a line of a layer begins: two words in brackets, then tokens, or a pass that its benchmark names.
 [[nodiscard]] inline std::size_t find_layer_line(std::string_view text) {
     for (std::size_t at = text.find('['); at != std::string_view::npos; at = text.find('[', at + 1)) {
         std::string layer;
@@ -130,8 +130,7 @@ inline constexpr const char* train_form =
 inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X ms;achieved flops: Y TFLOPS;MFU: Z%";
 
 [[noreturn]] inline void throw_malformed(std::size_t number, std::string_view line, std::string_view form) {
-    throw error(std::string("line ").append(std::to_string(number)),
-                std::string("must read \"").append(form).append("\", got \"").append(line.substr(0, 200)).append("\""));
+    refuse(text_of({"line ", number}), {"must read \"", form, "\", got \"", line.substr(0, 200), "\""});
 }
 
 [[nodiscard]] inline train_line parse_train_line(std::string_view text, std::size_t number) {
@@ -146,7 +145,7 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
         }
     }
     scan.literal("]");
-    // What follows is the trainer's: its loss. A second line in it would be of another rank, and lost.
+    // The trainer's loss follows. A second line in it would be of another rank, and would be lost.
     const bool ends = scan.finished() || scan.take(":") || scan.take(" ");
     if (!scan.good() || !ends || find_train_line(scan.rest()) != std::string_view::npos ||
         find_layer_line(scan.rest()) != std::string_view::npos) {
@@ -174,7 +173,7 @@ inline constexpr const char* layer_form = "[LAYER] [P] tokens N;time (median): X
     return line;
 }
 
-/// Words that only these two lines have: a line with one of them and without its begin was cut or mixed with another.
+/// True where a line has words that only these two lines have: without its beginning it was cut or mixed with another.
 [[nodiscard]] inline bool has_throughput_words(std::string_view text) {
     return text.find("achieved FLOPS") != std::string_view::npos ||
            text.find("achieved flops") != std::string_view::npos ||
@@ -189,9 +188,9 @@ struct throughput_log {
     std::vector<layer_line> layers{};
 };
 
-/// Reads a log. What stands before a line of a step or of a layer (a time, a level, a rank) is skipped, and so are
-/// colours and lines of other kinds; a line that looks like one of the two and cannot be read is an error with its
-/// number, and so is a log that has neither.
+/// Reads a log. Text before a line of a step or a layer (a time, a level, a rank) is skipped, and so are colours and
+/// lines of other kinds. A line that looks like one of the two and cannot be read is an error with its number, and a
+/// log without either is an error.
 [[nodiscard]] inline throughput_log read_throughput_log(std::istream& text) {
     throughput_log log;
     std::size_t number = 0;
@@ -204,15 +203,16 @@ struct throughput_log {
         } else if (const std::size_t layer = detail::find_layer_line(plain); layer != std::string_view::npos) {
             log.layers.push_back(detail::parse_layer_line(plain.substr(layer), number));
         } else if (detail::has_throughput_words(plain)) {
-            detail::throw_malformed(number, plain, std::string(detail::train_form) + "\" or \"" + detail::layer_form);
+            detail::throw_malformed(number, plain,
+                                    detail::text_of({detail::train_form, "\" or \"", detail::layer_form}));
         }
     }
     if (text.bad()) {
         throw error("log", "cannot be read to its end");
     }
     if (log.steps.empty() && log.layers.empty()) {
-        throw error("log", "says no throughput in its " + std::to_string(number) + " lines: it has none like \"" +
-                               detail::train_form + "\" or \"" + detail::layer_form + "\"");
+        detail::refuse("log", {"says no throughput in its ", number, " lines: it has none like \"", detail::train_form,
+                               "\" or \"", detail::layer_form, "\""});
     }
     return log;
 }

@@ -11,14 +11,18 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/error.hpp>
-#include <floptally/flops.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/integer/flops.hpp>
 #include <floptally/step/component_rates.hpp>
-#include <floptally/training_plan.hpp>
-#include <floptally/utilization.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/message.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+
+/// @file
+/// Measured times beside FLOPs: what each component made of its time, and the points of the MFU that it costs.
 
 namespace floptally {
 
@@ -45,12 +49,12 @@ struct component_line {
     double mfu = 0;                         ///< its own: useful FLOPs at the peaks of its precisions ÷ its time
     double kernel_rate = 0;                 ///< the same of all that it executes
 
-    /// What it takes from the MFU: `besides` and `below` together.
+    /// The time that it takes from the MFU: `besides` and `below` together.
     [[nodiscard]] std::int64_t lost() const { return gpu_nanoseconds - useful_nanoseconds; }
-    /// Executed and not useful (padding, recompute, …), and the difference of the peaks; below 0 where its own is
-    /// higher.
+    /// The time of executed work that is not useful (padding, recompute, …), and the difference of the peaks; below 0
+    /// where its own is higher.
     [[nodiscard]] std::int64_t besides() const { return executed_nanoseconds - useful_nanoseconds; }
-    /// Kernels below their peak, and waits within its time.
+    /// The time that kernels take beyond their peak, and waits.
     [[nodiscard]] std::int64_t below() const { return gpu_nanoseconds - executed_nanoseconds; }
 };
 
@@ -69,8 +73,8 @@ class component_waterfall {
             total_ += line.gpu_nanoseconds;
         }
         std::vector<timed_part> all(times.begin(), times.end());
-        for (const time_apart& one : account.apart) {
-            all.push_back({.name = one.name, .seconds = one.seconds});
+        for (const time_apart& time : account.apart) {
+            all.push_back({.name = time.name, .seconds = time.seconds});
         }
         list_components();
         require(all);
@@ -80,10 +84,11 @@ class component_waterfall {
         add_rest();
     }
 
-    /// As the times were given, then those apart of the account; the last is all that nobody timed.
+    /// The lines: times in the order given, then those apart of the account; the last is all that nobody timed.
     [[nodiscard]] std::span<const component_line> lines() const { return lines_; }
-    /// The same step from the peak to its MFU.
+    /// The waterfall of the whole step, from the peak to its MFU.
     [[nodiscard]] const waterfall& whole() const { return whole_; }
+    /// The nanoseconds of the step over all GPUs, which the lines add up to.
     [[nodiscard]] std::int64_t gpu_nanoseconds() const { return total_; }
     /// Nanoseconds over all GPUs as points of the MFU: 41.2 is 41.2 % of the peak.
     [[nodiscard]] double points(std::int64_t gpu_nanoseconds) const {
@@ -91,8 +96,8 @@ class component_waterfall {
     }
 
   private:
-    /// What a component does, and which of its passes have a time.
-    struct counted {
+    /// A component of the work, and which of its passes have a time.
+    struct worked_component {
         std::string name;
         bool forward_timed = false;
         bool backward_timed = false;
@@ -110,11 +115,11 @@ class component_waterfall {
     void list_components() {
         const auto put = [this](const std::vector<work_at_peak>& pieces) {
             for (const work_at_peak& piece : pieces) {
-                for (const component_flops& one : piece.work.components()) {
-                    const std::string name(one.name.view());
-                    if (std::none_of(counted_.begin(), counted_.end(),
-                                     [&name](const counted& known) { return known.name == name; })) {
-                        counted_.push_back({name});
+                for (const component_flops& component : piece.work.components()) {
+                    const std::string name(component.name.view());
+                    if (std::none_of(worked_.begin(), worked_.end(),
+                                     [&name](const worked_component& known) { return known.name == name; })) {
+                        worked_.push_back({name});
                     }
                 }
             }
@@ -129,62 +134,60 @@ class component_waterfall {
     void require(const std::vector<timed_part>& times) const {
         double sum = 0;
         for (std::size_t i = 0; i < times.size(); ++i) {
-            const timed_part& one = times[i];
-            if (!(one.seconds >= 0) || !(one.seconds <= account_.step.seconds * (1 + 1e-9))) {
-                throw error(indexed("times", i), "\"" + one.name + "\" must be from 0 to the " +
-                                                     decimal(account_.step.seconds) + " s of the step, got " +
-                                                     std::to_string(one.seconds));
+            const timed_part& part = times[i];
+            if (!(part.seconds >= 0) || !(part.seconds <= account_.step.seconds * (1 + 1e-9))) {
+                detail::refuse(indexed("times", i),
+                               {"\"", part.name, "\" must be from 0 to the ", decimal(account_.step.seconds),
+                                " s of the step, got ", std::to_string(part.seconds)});
             }
             for (std::size_t j = 0; j < i; ++j) {
-                if (times[j].name == one.name && times[j].timed == one.timed) {
-                    throw error(indexed("times", i), "\"" + one.name + "\" has two times");
+                if (times[j].name == part.name && times[j].timed == part.timed) {
+                    detail::refuse(indexed("times", i), {"\"", part.name, "\" has two times"});
                 }
             }
-            sum += one.seconds;
+            sum += part.seconds;
         }
         if (sum > account_.step.seconds * (1 + 1e-9)) {
-            throw error("times", "are " + decimal(sum) + " s together, and the step " + decimal(account_.step.seconds) +
-                                     ": some of them overlap, or are of another step");
+            detail::refuse("times", {"are ", decimal(sum), " s together, and the step ", decimal(account_.step.seconds),
+                                     ": some of them overlap, or are of another step"});
         }
     }
 
-    void add(const timed_part& one, std::size_t index) {
-        component_line line{.name = one.name, .timed = one.timed};
+    void add(const timed_part& part, std::size_t index) {
+        component_line line{.name = part.name, .timed = part.timed};
         work sum;
-        for (const std::string& pattern : one.components) {
+        for (const std::string& pattern : part.components) {
             bool found = false;
-            for (counted& known : counted_) {
+            for (worked_component& known : worked_) {
                 if (matches(pattern, known.name)) {
                     found = true;
-                    take(known, one.timed, index);
+                    take(known, part.timed, index);
                     line.components.push_back(known.name);
-                    add_work(sum, known.name, one.timed);
+                    add_work(sum, known.name, part.timed);
                 }
             }
             if (!found && !pattern.ends_with('*')) {
-                throw error(indexed("times", index),
-                            "\"" + one.name + "\" is of \"" + pattern + "\", and the work has none: " + names());
+                refuse_unknown(index, part, pattern);
             }
         }
-        if (line.components.empty() && !one.components.empty()) {
-            throw error(indexed("times", index), "\"" + one.name + "\" is of \"" + one.components.front() +
-                                                     "\", and the work has none: " + names());
+        if (line.components.empty() && !part.components.empty()) {
+            refuse_unknown(index, part, part.components.front());
         }
-        const double measured = one.seconds * static_cast<double>(working_);
+        const double measured = part.seconds * static_cast<double>(working_);
         if (sum.executed_seconds > measured * (1 + 1e-9) + 1e-9) {
-            throw error(indexed("times", index),
-                        "\"" + one.name + "\" needs " + decimal(sum.executed_seconds / static_cast<double>(working_)) +
-                            " s of each GPU at its peak, and took " + decimal(one.seconds) +
-                            " s: a time, a peak or a number of GPUs is wrong, or its components ran in another part");
+            detail::refuse(indexed("times", index),
+                           {"\"", part.name, "\" needs ", decimal(sum.executed_seconds / static_cast<double>(working_)),
+                            " s of each GPU at its peak, and took ", decimal(part.seconds),
+                            " s: a time, a peak or a number of GPUs is wrong, or its components ran in another part"});
         }
-        seconds_ += one.seconds;
+        seconds_ += part.seconds;
         put(std::move(line), sum, std::min(total_, std::int64_t{std::llround(seconds_ * 1e9)} * working_));
     }
 
     void add_rest() {
         component_line line{.name = "not timed", .is_timed = false};
         work sum;
-        for (const counted& known : counted_) {
+        for (const worked_component& known : worked_) {
             const flops before = sum.useful;
             const double executed_before = sum.executed_seconds;
             if (!known.forward_timed) {
@@ -203,19 +206,19 @@ class component_waterfall {
             for (const std::string& name : line.components) {
                 append_item(untimed, name);
             }
-            throw error("times",
-                        "leave " + decimal(left / static_cast<double>(working_)) + " s of each GPU, and " + untimed +
-                            " need " + decimal(sum.executed_seconds / static_cast<double>(working_)) +
-                            " s at their peak: a time is too long, or they ran in a part that does not say so");
+            detail::refuse("times",
+                           {"leave ", decimal(left / static_cast<double>(working_)), " s of each GPU, and ", untimed,
+                            " need ", decimal(sum.executed_seconds / static_cast<double>(working_)),
+                            " s at their peak: a time is too long, or they ran in a part that does not say so"});
         }
         put(std::move(line), sum, total_);
     }
 
-    void take(counted& known, counted_passes timed, std::size_t index) const {
+    void take(worked_component& known, counted_passes timed, std::size_t index) const {
         const bool forward = timed != counted_passes::backward;
         const bool backward = timed != counted_passes::forward;
         if ((forward && known.forward_timed) || (backward && known.backward_timed)) {
-            throw error(indexed("times", index), "\"" + known.name + "\" has two times");
+            detail::refuse(indexed("times", index), {"\"", known.name, "\" has two times"});
         }
         known.forward_timed = known.forward_timed || forward;
         known.backward_timed = known.backward_timed || backward;
@@ -224,20 +227,20 @@ class component_waterfall {
     void add_work(work& sum, std::string_view name, counted_passes timed) const {
         const auto each = [name](const std::vector<work_at_peak>& pieces, auto visit) {
             for (const work_at_peak& piece : pieces) {
-                for (const component_flops& one : piece.work.components()) {
-                    if (one.name.view() == name) {
-                        visit(one, piece.peak_tflops);
+                for (const component_flops& component : piece.work.components()) {
+                    if (component.name.view() == name) {
+                        visit(component, piece.peak_tflops);
                     }
                 }
             }
         };
-        each(account_.work, [&](const component_flops& one, double peak) {
-            const flops useful = detail::work_of(one, view::useful, timed);
+        each(account_.work, [&](const component_flops& component, double peak) {
+            const flops useful = detail::work_of(component, view::useful, timed);
             sum.useful += useful;
             sum.own_seconds += to_double(useful) / 1e12 / peak;
         });
-        const auto run = [&](const component_flops& one, double peak) {
-            sum.executed_seconds += to_double(detail::work_of(one, view::executed, timed)) / 1e12 / peak;
+        const auto run = [&](const component_flops& component, double peak) {
+            sum.executed_seconds += to_double(detail::work_of(component, view::executed, timed)) / 1e12 / peak;
         };
         each(executed(), run);
         if (account_.masked_tiles) {
@@ -265,10 +268,14 @@ class component_waterfall {
         lines_.push_back(std::move(line));
     }
 
+    [[noreturn]] void refuse_unknown(std::size_t index, const timed_part& part, std::string_view pattern) const {
+        detail::refuse(indexed("times", index),
+                       {"\"", part.name, "\" is of \"", pattern, "\", and the work has none: ", names()});
+    }
     [[nodiscard]] std::string names() const {
         std::string known;
-        for (const counted& one : counted_) {
-            append_item(known, one.name);
+        for (const worked_component& component : worked_) {
+            append_item(known, component.name);
         }
         return known;
     }
@@ -276,7 +283,7 @@ class component_waterfall {
 
     waterfall whole_;
     step_account account_;
-    std::vector<counted> counted_;
+    std::vector<worked_component> worked_;
     std::vector<component_line> lines_;
     std::int64_t total_ = 0;
     std::int64_t working_ = 0;

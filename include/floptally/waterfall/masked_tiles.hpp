@@ -7,17 +7,20 @@
 #include <vector>
 
 #include <floptally/batch/adds_batches.hpp>
-#include <floptally/batch/mask_set.hpp>
+#include <floptally/batch/batch_sums.hpp>
 #include <floptally/batch/source.hpp>
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/batch_sums.hpp>
-#include <floptally/flop_counter.hpp>
-#include <floptally/model/model_part.hpp>
-#include <floptally/sequence.hpp>
-#include <floptally/statistic.hpp>
-#include <floptally/statistics/tile_bound.hpp>
-#include <floptally/tally.hpp>
-#include <floptally/training_plan.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/rules/tile_bound.hpp>
+
+/// @file
+/// FLOPs of attention kernels on pairs that no mask lets through.
 
 namespace floptally {
 
@@ -27,19 +30,19 @@ struct attention_tile {
     std::uint64_t keys = 128;
 };
 
-/// What attention kernels run besides, on pairs that no mask lets through: of tiles with an attended pair all of it is
-/// computed (`executed_pairs`). It takes the batch as a tally does, and looks at the slot of each sequence of the text;
-/// attention over images and sound is left out. A mask whose keys the data choose has no tiles: an error.
+/// The FLOPs that attention kernels run besides, on pairs that no mask lets through: a tile with an attended pair is
+/// computed whole (`executed_pairs`). It takes the batch as a tally does, and looks at the slot of each sequence of the
+/// text; attention over images and sound is left out. A mask whose keys the data choose has no tiles: an error.
 class masked_tiles : public adds_batches<masked_tiles> {
   public:
     masked_tiles(std::span<const model_part> parts, const attention_tile& tile)
         : parts_(parts.begin(), parts.end()), tile_(tile), seen_(cost_of(parts).masks(), "executed_pairs") {
         require_positive(tile.rows, "tile");
         require_positive(tile.keys, "tile");
-        for (const model_part& one : parts_) {
-            for (const cost_row& row : one.cost.rows()) {
+        for (const model_part& part : parts_) {
+            for (const cost_row& row : part.cost.rows()) {
                 if (is_of_text(row)) {
-                    masks_.find_or_add(one.cost.masks()[row.mask], "masks");
+                    masks_.find_or_add(part.cost.masks()[row.mask], "masks");
                 }
             }
         }
@@ -64,6 +67,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
 
     /// The batch as it was added.
     [[nodiscard]] const tally& total() const { return seen_.batch(); }
+    /// The masks of the model, which a batch is counted under.
     [[nodiscard]] const mask_set& masks() const { return seen_.batch().masks(); }
 
     /// FLOPs of the pairs that are computed in vain, by component, all of them executed only: in each pass as many a
@@ -105,9 +109,9 @@ class masked_tiles : public adds_batches<masked_tiles> {
     /// The parts in their places, of which nothing counts but the attention under one mask.
     [[nodiscard]] std::vector<model_part> only(const rule& mask) const {
         std::vector<model_part> chosen = parts_;
-        for (model_part& one : chosen) {
-            const cost whole = one.cost;
-            one.cost = whole.with_rows([&](cost_row row) {
+        for (model_part& part : chosen) {
+            const cost whole = part.cost;
+            part.cost = whole.with_rows([&](cost_row row) {
                 if (!is_of_text(row) || !(whole.masks()[row.mask] == mask)) {
                     row.useful = row.padded = 0;
                 }

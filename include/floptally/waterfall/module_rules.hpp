@@ -9,15 +9,19 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/error.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Rules that say which component runs under which module, operator or kernel of a trace.
 
 namespace floptally {
 
-/// What runs under a span of a trace. `pattern` has a `*` for any run of characters and is of
+/// A rule that says what runs under a span of a trace. `pattern` has a `*` for any run of characters and is of
 ///
-///     a path        "*.self_attn.q_proj", "*Attention/Linear": spans around it, from outside, apart by "/": modules as
-///     a
-///                   profiler names them ("LlamaAttention", without their number) and `record_function`s as they are
+///     a path        "*.self_attn.q_proj", "*Attention/Linear": spans around it, from outside, apart by "/":
+///                   modules as a profiler names them ("LlamaAttention", without their number), and
+///                   `record_function`s as they are
 ///     "op:NAME"     an operator, "op:aten::scaled_dot_product_attention*"
 ///     "kernel:NAME" a kernel of a GPU, "kernel:nccl*"
 ///
@@ -35,17 +39,17 @@ namespace detail {
     std::size_t at = 0;
     std::size_t in = 0;
     std::size_t star = std::string_view::npos;
-    std::size_t behind = 0;
+    std::size_t after_star = 0;
     while (in < text.size()) {
         if (at < pattern.size() && pattern[at] == '*') {
             star = at++;
-            behind = in;
+            after_star = in;
         } else if (at < pattern.size() && pattern[at] == text[in]) {
             ++at;
             ++in;
         } else if (star != std::string_view::npos) {
             at = star + 1;
-            in = ++behind;
+            in = ++after_star;
         } else {
             return false;
         }
@@ -112,7 +116,7 @@ class module_rules {
                 throw error(indexed("modules", i), "must have a pattern and the name of what runs there");
             }
         }
-        const std::size_t given = rules_.size();
+        own_ = rules_.size();
         for (const detail::module_names& usual : detail::usual_modules) {
             std::string_view patterns = usual.patterns;
             while (!patterns.empty()) {
@@ -121,11 +125,10 @@ class module_rules {
                 patterns.remove_prefix(std::min(end + 1, patterns.size()));
             }
         }
-        own_ = given;
     }
 
-    /// What runs under the path, "op:NAME" or "kernel:NAME"; empty where no rule says it. Usual names under a path with
-    /// "vision", "visual" or "audio" in it are those of that tower: "vision.mlp".
+    /// The part that runs under a path, "op:NAME" or "kernel:NAME"; empty where no rule says it. Usual names under a
+    /// path with "vision", "visual" or "audio" in it are those of that tower: "vision.mlp".
     [[nodiscard]] std::string part_of(std::string_view span) const {
         const std::string_view kind = detail::kind_of_span(span);
         for (std::size_t i = 0; i < rules_.size(); ++i) {
@@ -136,6 +139,7 @@ class module_rules {
         return {};
     }
 
+    /// All rules in order, the usual ones last.
     [[nodiscard]] std::span<const module_rule> rules() const { return rules_; }
 
   private:
@@ -164,13 +168,13 @@ class module_rules {
     std::vector<module_rule> rules;
     for (std::size_t first = 0; first <= text.size();) {
         const std::size_t end = std::min(text.find(',', first), text.size());
-        const std::string_view one = text.substr(first, end - first);
-        const std::size_t equals = one.rfind('=');
-        if (equals == std::string_view::npos || equals == 0 || equals + 1 == one.size()) {
-            throw error(indexed("modules", rules.size()),
-                        "must be PATTERN=NAME, apart by commas, got \"" + std::string(one) + "\"");
+        const std::string_view item = text.substr(first, end - first);
+        const std::size_t equals = item.rfind('=');
+        if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size()) {
+            detail::refuse(indexed("modules", rules.size()),
+                           {"must be PATTERN=NAME, apart by commas, got \"", item, "\""});
         }
-        rules.push_back({std::string(one.substr(0, equals)), std::string(one.substr(equals + 1))});
+        rules.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))});
         first = end + 1;
     }
     return module_rules(std::move(rules));

@@ -6,9 +6,12 @@
 #include <string_view>
 #include <vector>
 
+/// @file
+/// A trace of a profiler as plain data: events of host and devices, and which are the backward of which.
+
 namespace floptally {
 
-/// What an event of a profiler's trace is.
+/// A kind of event in a profiler's trace.
 enum class trace_kind : std::uint8_t {
     module_call,  ///< of an nn.Module, which Python's tracer records
     annotation,   ///< a `record_function`, a step of the profiler
@@ -18,7 +21,7 @@ enum class trace_kind : std::uint8_t {
     copy          ///< on a GPU: a copy of memory, or a fill
 };
 
-/// What PyTorch's profiler calls the annotation of a step, before its number.
+/// The name of a step's annotation by PyTorch's profiler, before its number.
 inline constexpr std::string_view profiler_step = "ProfilerStep#";
 
 /// An event with a beginning and an end, in nanoseconds of any one clock.
@@ -35,7 +38,7 @@ struct trace_event {
     std::uint64_t forward_thread = 0;  ///< of a backward operator: a thread by a number of the profiler's; 0: forward
 };
 
-/// That the operator at one place is the backward of that at another.
+/// A link from an operator to its backward, each by its lane and its beginning.
 struct trace_link {
     std::uint32_t forward_lane = 0;
     std::int64_t forward_begin = 0;
@@ -43,7 +46,7 @@ struct trace_link {
     std::int64_t backward_begin = 0;
 };
 
-/// What a profiler recorded of one process.
+/// A profiler's record of one process.
 struct trace {
     std::vector<std::string> names{};
     std::vector<trace_event> events{};

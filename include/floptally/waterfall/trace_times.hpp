@@ -12,17 +12,21 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/detail/shared_time.hpp>
-#include <floptally/detail/shortened.hpp>
-#include <floptally/detail/trace_spans.hpp>
-#include <floptally/error.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/count/training_plan.hpp>
 #include <floptally/step/component_rates.hpp>
-#include <floptally/training_plan.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/shortened.hpp>
+#include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/detail/shared_time.hpp>
+#include <floptally/waterfall/detail/trace_spans.hpp>
 #include <floptally/waterfall/module_rules.hpp>
 #include <floptally/waterfall/trace.hpp>
+
+/// @file
+/// The time of a trace by part, every moment once.
 
 namespace floptally {
 
@@ -34,21 +38,21 @@ struct trace_time {
     bool is_known = true;  ///< else no rule says what it is
 };
 
-/// What ran in the steps of a trace: kernels of its GPUs, or, where it has none, operators of the host.
+/// The time of the steps of a trace by part: of kernels of its GPUs, or, where it has none, of operators of the host.
 ///
 /// Every moment of a device is counted once. Kernels that run at once on several streams share it evenly; communication
 /// and copies give way to computation, so that theirs is the time that nothing hides. On the host a moment of a thread
 /// is its innermost operator's, and threads share as streams do.
 class trace_times {
   public:
-    explicit trace_times(const trace& of, const module_rules& rules = module_rules{}) {
-        detail::trace_spans spans(of, rules);
-        find_window(of);
-        std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(of, spans);
+    explicit trace_times(const trace& recorded, const module_rules& rules = module_rules{}) {
+        detail::trace_spans spans(recorded, rules);
+        find_window(recorded);
+        std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(recorded, spans);
         if (devices.empty()) {
             on_gpu_ = false;
-            for (const detail::op_stretch& one : spans.stretches()) {
-                devices[0].push_back({one.begin, one.end, key_of(one.label, one.op), false});
+            for (const detail::op_stretch& stretch : spans.stretches()) {
+                devices[0].push_back({stretch.begin, stretch.end, key_of(stretch.label, stretch.op), false});
             }
         }
         if (devices.empty()) {
@@ -61,20 +65,24 @@ class trace_times {
             idle_ += detail::share_time(std::move(stretches), begin_, end_,
                                         [&taken](std::uint64_t key, std::int64_t time) { taken[key] += time; });
         }
-        list(of, spans, taken);
+        list(recorded, spans, taken);
     }
 
-    /// Parts as rules first met them, then what no rule says, then what nothing ran in; they add up to `nanoseconds()`.
+    /// Parts in the order in which rules met them, then the time of no rule, then the time in which nothing ran; they
+    /// add up to `nanoseconds()`.
     [[nodiscard]] std::span<const trace_time> times() const { return times_; }
+    /// The nanoseconds of all steps over all devices.
     [[nodiscard]] std::int64_t nanoseconds() const { return nanoseconds_; }
+    /// GPUs with a kernel, or 1 where the trace has none.
     [[nodiscard]] std::uint64_t devices() const { return devices_; }
     /// Steps that the profiler marks, or 1.
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
+    /// True where kernels were timed, false where operators of the host were.
     [[nodiscard]] bool on_gpu() const { return on_gpu_; }
-    /// Of one step: from the first mark of the profiler to the last one, or to the end of the kernels that were
-    /// launched until then; of a trace without marks, all of it.
-    [[nodiscard]] double seconds() const { return of_a_step(nanoseconds_); }
-    /// What could not be attributed, and what was left out.
+    /// The time of one step: from the first mark of the profiler to the last one, or to the end of the kernels that
+    /// were launched until then; of a trace without marks, all of it.
+    [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
+    /// Sentences about time that no rule attributes and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
     /// Seconds of one step of one device, for a table by component of this work. A part that the work does not have is
@@ -82,26 +90,26 @@ class trace_times {
     /// component that has one, its time is of the forward alone. What no rule knows is left out: it is of the line of
     /// all that nobody timed, as the work is that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
-        std::vector<group> groups;
-        for (const trace_time& one : times_) {
-            if (one.is_known) {
-                add(groups, {one.part, components_of(one.part, work), one.forward, one.backward});
+        std::vector<part_group> groups;
+        for (const trace_time& time : times_) {
+            if (time.is_known) {
+                add(groups, {time.part, components_of(time.part, work), time.forward, time.backward});
             }
         }
         std::vector<timed_part> parts;
-        for (group& one : groups) {
+        for (part_group& joined : groups) {
             flops backward;
             flops forward;
-            for (const std::string& component : one.components) {
+            for (const std::string& component : joined.components) {
                 forward += detail::work_of(work[component], view::executed, counted_passes::forward);
                 backward += detail::work_of(work[component], view::executed, counted_passes::backward);
             }
-            parts.push_back({.name = std::move(one.name),
-                             .components = std::move(one.components),
-                             .timed = one.backward == 0 && backward != flops{} ? counted_passes::forward
-                                      : one.forward == 0 && forward != flops{} ? counted_passes::backward
-                                                                               : counted_passes::train,
-                             .seconds = of_a_step(one.forward + one.backward)});
+            parts.push_back({.name = std::move(joined.name),
+                             .components = std::move(joined.components),
+                             .timed = joined.backward == 0 && backward != flops{} ? counted_passes::forward
+                                      : joined.forward == 0 && forward != flops{} ? counted_passes::backward
+                                                                                  : counted_passes::train,
+                             .seconds = seconds_per_step(joined.forward + joined.backward)});
         }
         return parts;
     }
@@ -110,16 +118,16 @@ class trace_times {
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;  ///< of a key: the rest is a name
 
     /// Parts that the work does not tell apart.
-    struct group {
+    struct part_group {
         std::string name;
         std::vector<std::string> components;
         std::int64_t forward = 0;
         std::int64_t backward = 0;
     };
 
-    /// A part beside the others, or with those that have one of its components.
-    static void add(std::vector<group>& groups, group added) {
-        const auto shares = [&added](const group& other) {
+    /// Adds a part, which is one with those that have a component in common with it.
+    static void add(std::vector<part_group>& groups, part_group added) {
+        const auto shares = [&added](const part_group& other) {
             return std::any_of(other.components.begin(), other.components.end(), [&added](const std::string& name) {
                 return std::find(added.components.begin(), added.components.end(), name) != added.components.end();
             });
@@ -144,7 +152,7 @@ class trace_times {
         groups.push_back(std::move(added));
     }
 
-    [[nodiscard]] double of_a_step(std::int64_t time) const {
+    [[nodiscard]] double seconds_per_step(std::int64_t time) const {
         return static_cast<double>(time) / 1e9 / static_cast<double>(devices_) / static_cast<double>(steps_);
     }
 
@@ -152,18 +160,18 @@ class trace_times {
         return label.part == 0 ? unknown | name : std::uint64_t{label.part} * 2 + (label.backward ? 1 : 0);
     }
 
-    void find_window(const trace& of) {
+    void find_window(const trace& recorded) {
         std::optional<std::pair<std::int64_t, std::int64_t>> marked;
         std::optional<std::pair<std::int64_t, std::int64_t>> all;
-        const auto widen = [](auto& window, const trace_event& one) {
-            window = window ? std::pair(std::min(window->first, one.begin), std::max(window->second, one.end))
-                            : std::pair(one.begin, one.end);
+        const auto widen = [](auto& window, const trace_event& event) {
+            window = window ? std::pair(std::min(window->first, event.begin), std::max(window->second, event.end))
+                            : std::pair(event.begin, event.end);
         };
-        for (const trace_event& one : of.events) {
-            widen(all, one);
-            if (one.what == trace_kind::annotation && of.names[one.name].starts_with(profiler_step)) {
+        for (const trace_event& event : recorded.events) {
+            widen(all, event);
+            if (event.what == trace_kind::annotation && recorded.names[event.name].starts_with(profiler_step)) {
                 ++steps_;
-                widen(marked, one);
+                widen(marked, event);
             }
         }
         if (!all || all->first == all->second) {
@@ -175,41 +183,42 @@ class trace_times {
         steps_ = std::max<std::uint64_t>(steps_, 1);
     }
 
-    [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(const trace& of,
+    [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(const trace& recorded,
                                                                                       detail::trace_spans& spans) {
         std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices;
         std::uint64_t alone = 0;
         std::uint64_t outside = 0;
         const std::int64_t marked_end = end_;
-        for (const trace_event& one : of.events) {
-            if (one.what != trace_kind::kernel && one.what != trace_kind::copy) {
+        for (const trace_event& event : recorded.events) {
+            if (event.what != trace_kind::kernel && event.what != trace_kind::copy) {
                 continue;
             }
-            std::vector<detail::timed_stretch>& stretches = devices[one.device];
-            const detail::trace_spans::launch* const from = spans.launch_of(one);
+            std::vector<detail::timed_stretch>& stretches = devices[event.device];
+            const detail::trace_spans::launch* const from = spans.launch_of(event);
             alone += from == nullptr ? 1 : 0;
-            const std::int64_t launched = from == nullptr ? one.begin : from->begin;
+            const std::int64_t launched = from == nullptr ? event.begin : from->begin;
             if (is_marked_ && (launched < begin_ || launched >= marked_end)) {
                 ++outside;
                 continue;
             }
             const detail::trace_label label =
-                spans.label_of_kernel(one, from == nullptr ? detail::trace_label{} : from->label);
-            const bool gives_way = one.what == trace_kind::copy || spans.parts()[label.part] == "communication";
-            stretches.push_back({one.begin, one.end, key_of(label, one.name), gives_way});
-            end_ = std::max(end_, one.end);
+                spans.label_of_kernel(event, from == nullptr ? detail::trace_label{} : from->label);
+            const bool gives_way = event.what == trace_kind::copy || spans.parts()[label.part] == "communication";
+            stretches.push_back({event.begin, event.end, key_of(label, event.name), gives_way});
+            end_ = std::max(end_, event.end);
         }
         if (alone != 0) {
-            notes_.push_back("kernels and copies without a launch in the trace: " + std::to_string(alone));
+            notes_.push_back(detail::text_of({"kernels and copies without a launch in the trace: ", alone}));
         }
         if (outside != 0) {
-            notes_.push_back("kernels and copies that were not launched in the profiler's steps, left out: " +
-                             std::to_string(outside));
+            notes_.push_back(detail::text_of(
+                {"kernels and copies that were not launched in the profiler's steps, left out: ", outside}));
         }
         return devices;
     }
 
-    void list(const trace& of, const detail::trace_spans& spans, const std::map<std::uint64_t, std::int64_t>& taken) {
+    void list(const trace& recorded, const detail::trace_spans& spans,
+              const std::map<std::uint64_t, std::int64_t>& taken) {
         trace_time unnamed{.part = "not attributed", .is_known = false};
         std::vector<std::pair<std::int64_t, std::uint32_t>> names;
         for (std::uint64_t part = 1; part < spans.parts().size(); ++part) {
@@ -217,9 +226,9 @@ class trace_times {
                 const auto found = taken.find(key);
                 return found == taken.end() ? 0 : found->second;
             };
-            const trace_time one{.part = spans.parts()[part], .forward = at(2 * part), .backward = at(2 * part + 1)};
-            if (one.forward != 0 || one.backward != 0) {
-                times_.push_back(one);
+            const trace_time time{.part = spans.parts()[part], .forward = at(2 * part), .backward = at(2 * part + 1)};
+            if (time.forward != 0 || time.backward != 0) {
+                times_.push_back(time);
             }
         }
         for (auto from = taken.lower_bound(unknown); from != taken.end(); ++from) {
@@ -230,15 +239,16 @@ class trace_times {
         if (!names.empty()) {
             std::string most;
             for (std::size_t i = 0; i < names.size() && i < 3; ++i) {
-                append_item(most,
-                            milliseconds(-names[i].first) + " ms " + detail::shortened(of.names[names[i].second]));
+                append_item(most, detail::text_of({milliseconds(-names[i].first), " ms ",
+                                                   detail::shortened(recorded.names[names[i].second])}));
             }
-            notes_.push_back("no rule says what " + milliseconds(unnamed.forward) + " ms are, most of them " + most);
+            notes_.push_back(
+                detail::text_of({"no rule says what ", milliseconds(unnamed.forward), " ms are, most of them ", most}));
             times_.push_back(unnamed);
         }
         if (spans.backward_alone() != 0) {
-            notes_.push_back("backward operators without a forward one that is told apart: " +
-                             std::to_string(spans.backward_alone()));
+            notes_.push_back(detail::text_of(
+                {"backward operators without a forward one that is told apart: ", spans.backward_alone()}));
         }
         if (idle_ != 0) {
             times_.push_back({on_gpu_ ? "no kernel runs" : "no operator runs", idle_, 0});
@@ -249,11 +259,12 @@ class trace_times {
         return detail::fixed_decimal(static_cast<double>(time) / 1e6, 3);
     }
 
-    /// Of a part's names those that the work has; "vision.mlp" is the "mlp" of a model that is nothing but a tower.
+    /// The components of the work that a part names; "vision.mlp" is the "mlp" of a model that is nothing but a tower.
     [[nodiscard]] static std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
         const auto has = [&work](std::string_view name) {
-            return std::any_of(work.components().begin(), work.components().end(),
-                               [name](const component_flops& one) { return matches(name, one.name.view()); });
+            return std::any_of(
+                work.components().begin(), work.components().end(),
+                [name](const component_flops& component) { return matches(name, component.name.view()); });
         };
         std::vector<std::string> found;
         for (std::size_t first = 0; first <= part.size();) {
@@ -264,9 +275,9 @@ class trace_times {
             if (tower != 0 && !has(std::string(name.substr(0, tower)) + "*")) {
                 name.remove_prefix(tower);
             }
-            for (const component_flops& one : work.components()) {
-                if (matches(name, one.name.view())) {
-                    found.emplace_back(one.name.view());
+            for (const component_flops& component : work.components()) {
+                if (matches(name, component.name.view())) {
+                    found.emplace_back(component.name.view());
                 }
             }
             first = end + 1;

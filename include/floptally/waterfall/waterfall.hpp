@@ -11,16 +11,21 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/breakdown.hpp>
-#include <floptally/detail/fixed_decimal.hpp>
-#include <floptally/error.hpp>
+#include <floptally/count/breakdown.hpp>
+#include <floptally/parallel/rank_times.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/utilization.hpp>
-#include <floptally/waterfall/rank_times.hpp>
-#include <floptally/waterfall/step_account.hpp>
+#include <floptally/step/step_account.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// A step's time from the peak to its MFU, line by line, and that of the step with another account.
 
 namespace floptally {
 
+/// A kind of line of a waterfall.
 enum class waterfall_step : std::uint8_t {
     useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
     precision,       ///< peaks of the parts that are not the stated one; below 0 where they are higher
@@ -37,6 +42,7 @@ enum class waterfall_step : std::uint8_t {
     kernels        ///< the rest: kernels below their peak, and all that is not known
 };
 
+/// "useful", "precision", …: the name in JSON and in metrics.
 [[nodiscard]] constexpr const char* name_of(waterfall_step what) {
     constexpr const char* names[] = {"useful",   "precision",    "padding",   "fused_backward", "recompute",
                                      "repeated", "masked_tiles", "imbalance", "bubble",         "idle_gpus",
@@ -103,15 +109,15 @@ class waterfall {
             account.ranks && account.ranks->makespan, "the same; messages take no time");
         put(waterfall_step::idle_gpus, "idle GPUs", (gpus - working) * account.step.seconds,
             account.idle_gpus.has_value(), "GPUs that run none of the work");
-        for (const time_apart& one : account.apart) {
-            put(waterfall_step::apart, one.name, working * one.seconds, true, "measured");
+        for (const time_apart& time : account.apart) {
+            put(waterfall_step::apart, time.name, working * time.seconds, true, "measured");
         }
         const double rest = kernels - all - tiles;
         if (rest < -1e-9 * gpu_seconds) {
-            throw error("seconds", "the work needs " + decimal((all + tiles) / gpus) +
-                                       " s of each GPU at its peak, and " + decimal(kernels / gpus) + " s of " +
-                                       decimal(account.step.seconds) +
-                                       " are left for it: a time, a peak or a number of GPUs is wrong");
+            detail::refuse("seconds",
+                           {"the work needs ", decimal((all + tiles) / gpus), " s of each GPU at its peak, and ",
+                            decimal(kernels / gpus), " s of ", decimal(account.step.seconds),
+                            " are left for it: a time, a peak or a number of GPUs is wrong"});
         }
         // A cache may keep bytes that are counted as moved: no more is taken than there is.
         const time_at_memory bound = account.memory_bound.value_or(time_at_memory{});
@@ -123,12 +129,17 @@ class waterfall {
         settle(account.step);
     }
 
-    /// In the order in which the time is taken away from; the first is what is left, the last what nothing explains.
+    /// The lines in the order in which they are taken from the time; the first is what is left, the last what nothing
+    /// explains.
     [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
+    /// The MFU: useful FLOPs over seconds x GPUs x the stated peak.
     [[nodiscard]] double mfu() const { return lines_.front().share; }
-    /// What kernels reach of the peak of their precision, in the time that is theirs; all that is not known is in it.
+    /// The share of the peak of their precision that kernels reach in the time that is theirs; all that is not known
+    /// is in that time.
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
+    /// All GPUs of the job, idle ones among them.
     [[nodiscard]] std::uint64_t gpus() const { return gpus_; }
+    /// The time of the step.
     [[nodiscard]] double seconds() const { return seconds_; }
 
   private:
@@ -146,27 +157,27 @@ class waterfall {
         }
         const double memory = account.memory_bound.value_or(time_at_memory{}).gpu_seconds;
         if (!(memory >= 0) || !std::isfinite(memory)) {
-            throw error("memory_bound", "must be a number of seconds, at least 0, got " + std::to_string(memory));
+            detail::refuse("memory_bound", {"must be a number of seconds, at least 0, got ", std::to_string(memory)});
         }
         for (std::size_t i = 0; i < account.apart.size(); ++i) {
-            const time_apart& one = account.apart[i];
-            if (!(one.seconds >= 0) || !(one.seconds <= account.step.seconds)) {
-                throw error(indexed("apart", i), "\"" + one.name + "\" must be from 0 to the " +
-                                                     decimal(account.step.seconds) + " s of the step, got " +
-                                                     std::to_string(one.seconds));
+            const time_apart& time = account.apart[i];
+            if (!(time.seconds >= 0) || !(time.seconds <= account.step.seconds)) {
+                detail::refuse(indexed("apart", i),
+                               {"\"", time.name, "\" must be from 0 to the ", decimal(account.step.seconds),
+                                " s of the step, got ", std::to_string(time.seconds)});
             }
         }
         const double apart = detail::seconds_apart(account);
         if (!(apart < account.step.seconds)) {
-            throw error("apart", "takes " + decimal(apart) + " s, and the step " + decimal(account.step.seconds) +
-                                     ": nothing is left for its work");
+            detail::refuse("apart", {"takes ", decimal(apart), " s, and the step ", decimal(account.step.seconds),
+                                     ": nothing is left for its work"});
         }
     }
 
     static double at_stated(const step_account& account) {
         flops sum;
-        for (const work_at_peak& one : account.work) {
-            sum += one.work.total(view::useful);
+        for (const work_at_peak& piece : account.work) {
+            sum += piece.work.total(view::useful);
         }
         return detail::divide(to_double(sum) / 1e12, account.step.peak_tflops, "peak_tflops");
     }
@@ -181,8 +192,8 @@ class waterfall {
 
     [[nodiscard]] std::string unknown_names() const {
         std::string names;
-        for (const waterfall_line& one : lines_) {
-            names += one.is_known ? "" : (names.empty() ? "with what is not known: " : ", ") + one.name;
+        for (const waterfall_line& line : lines_) {
+            names += line.is_known ? "" : (names.empty() ? "with what is not known: " : ", ") + line.name;
         }
         return names.empty() ? "all that is left" : names;
     }
@@ -193,8 +204,8 @@ class waterfall {
         const double all = step.seconds * static_cast<double>(step.gpus);
         const double nanoseconds = std::round(step.seconds * 1e9) * static_cast<double>(step.gpus);
         if (!(nanoseconds < 0x1p62)) {
-            throw error("seconds",
-                        "times the number of GPUs must be below 2^62 nanoseconds, got " + decimal(all) + " s");
+            detail::refuse("seconds",
+                           {"times the number of GPUs must be below 2^62 nanoseconds, got ", decimal(all), " s"});
         }
         const auto total =
             static_cast<std::int64_t>(std::llround(step.seconds * 1e9)) * static_cast<std::int64_t>(step.gpus);
@@ -216,13 +227,13 @@ class waterfall {
     std::vector<waterfall_line> lines_;
 };
 
-/// The same step as it would be with another account (another layout, schedule, packing, recompute, precision): its
+/// The waterfall of a step with another account (another layout, schedule, packing, recompute, precision): its
 /// seconds are not read, but follow from kernels that reach what the measured ones do (`kernel_rate`), and from the
 /// times apart that `other` has. With `kernel_rate` 1 the MFU is an upper bound.
 [[nodiscard]] inline waterfall what_if(step_account other, double kernel_rate) {
     detail::require_finite_positive(kernel_rate, "kernel_rate");
     if (kernel_rate > 1) {
-        throw error("kernel_rate", "must be at most 1, got " + std::to_string(kernel_rate));
+        detail::refuse("kernel_rate", {"must be at most 1, got ", std::to_string(kernel_rate)});
     }
     const double work = detail::executed_seconds(other) + detail::tile_seconds(other) +
                         other.memory_bound.value_or(time_at_memory{}).gpu_seconds;

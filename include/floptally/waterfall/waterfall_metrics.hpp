@@ -9,8 +9,12 @@
 #include <vector>
 
 #include <floptally/step/meter_log.hpp>
-#include <floptally/version.hpp>
+#include <floptally/text/text.hpp>
+#include <floptally/text/version.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+
+/// @file
+/// A waterfall for a logger: names and numbers.
 
 namespace floptally {
 
@@ -27,16 +31,17 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a logger takes: per cent of the peak that each line is, which add up to 100 with the MFU; a line that is not
-/// known is not there. Times apart are "apart/NAME_pct"; of names that come out alike the later ones are numbered.
+/// The metrics of a waterfall: each known line in per cent of the peak, which add up to 100 with the MFU, what kernels
+/// reach of theirs, and the seconds of the step. Times apart are "apart/NAME_pct"; of names that come out alike the
+/// later ones are numbered.
 [[nodiscard]] inline std::vector<metric> metrics(const waterfall& made, std::string_view prefix = "waterfall/") {
     std::vector<metric> all;
     const auto add = [&](const std::string& name, std::string_view unit, double value) {
         std::string whole;
-        const auto is_taken = [&](const metric& one) { return one.name == whole; };
+        const auto is_taken = [&](const metric& other) { return other.name == whole; };
         for (std::size_t number = 1; whole.empty() || std::any_of(all.begin(), all.end(), is_taken); ++number) {
-            whole = std::string(prefix).append(name).append(number == 1 ? "" : "_" + std::to_string(number));
-            whole.append(unit);
+            whole = number == 1 ? detail::text_of({prefix, name, unit})
+                                : detail::text_of({prefix, name, "_", number, unit});
         }
         all.push_back({.name = std::move(whole), .value = value, .convention = "exact", .version = version});
     };

@@ -1,92 +1,120 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
+#include <cstdint>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
-#include <floptally/detail/fixed_decimal.hpp>
+#include <floptally/count/training_plan.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/table.hpp>
+#include <floptally/text/text.hpp>
+#include <floptally/waterfall/component_times.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+
+/// @file
+/// A waterfall and a step by component as tables, in text and in Markdown.
 
 namespace floptally {
 
 namespace detail {
 
-/// A row of a report: milliseconds of one GPU, and points of the peak, what was lost as a negative number.
-struct waterfall_row {
-    std::string name;
-    std::string milliseconds;
-    std::string points;
-    std::string assumed;
-};
+/// A cell of milliseconds of one GPU, with the exact nanoseconds of all.
+[[nodiscard]] inline table_cell milliseconds_cell(std::int64_t gpu_nanoseconds, std::uint64_t gpus) {
+    table_cell cell = number_cell(static_cast<double>(gpu_nanoseconds) / 1e6 / static_cast<double>(gpus), 3);
+    cell.exact = text_of({gpu_nanoseconds, " ns of GPUs"});
+    return cell;
+}
 
-[[nodiscard]] inline waterfall_row row_of(const waterfall_line& line, const waterfall& whole) {
+[[nodiscard]] inline table_row row_of(const waterfall_line& line, const waterfall& whole, const std::string& name) {
     if (!line.is_known) {
-        return {line.name, "-", "-", line.assumed};
+        return {{name}, {"-"}, {"-"}, {line.assumed}};
     }
     const double sign = line.what == waterfall_step::useful ? 1 : -1;
-    const double milliseconds = static_cast<double>(line.gpu_nanoseconds) / 1e6 / static_cast<double>(whole.gpus());
-    const auto shown = [](double value, int digits) {
-        std::string text = fixed_decimal(value, digits);
-        return text.find_first_not_of("-0.") == std::string::npos && text.front() == '-' ? text.substr(1) : text;
-    };
-    return {line.name, shown(milliseconds, 3), shown(100 * sign * line.share, 2), line.assumed};
+    return {{name},
+            milliseconds_cell(line.gpu_nanoseconds, whole.gpus()),
+            number_cell(100 * sign * line.share, 2),
+            {line.assumed}};
 }
 
-/// From the peak down to the MFU, in the order in which it is lost.
-[[nodiscard]] inline std::vector<waterfall_row> rows_of(const waterfall& made) {
-    std::vector<waterfall_row> rows{{"peak", fixed_decimal(1e3 * made.seconds(), 3), "100.00", ""}};
-    for (const waterfall_line& line : made.lines().subspan(1)) {
-        rows.push_back(row_of(line, made));
+[[nodiscard]] inline table_row row_of(const component_line& line, const component_waterfall& whole) {
+    std::string ran;
+    for (const std::string& name : line.components) {
+        append_item(ran, name);
     }
-    rows.push_back(row_of(made.lines().front(), made));
-    rows.back().name = "measured MFU";
-    return rows;
-}
-
-[[nodiscard]] inline std::string markdown_cell(std::string_view words) {
-    std::string text;
-    for (const char c : words) {
-        text.append(c == '|' ? "\\" : "").push_back(c == '\n' || c == '\r' ? ' ' : c);
+    if (!line.components.empty() && line.timed != counted_passes::train) {
+        ran.append(line.timed == counted_passes::forward ? ", forward" : ", backward");
     }
-    return text;
+    const bool works = line.executed_nanoseconds != 0;
+    return {{line.name},
+            milliseconds_cell(line.gpu_nanoseconds, whole.whole().gpus()),
+            number_cell(100 * line.share, 2),
+            works ? number_cell(100 * line.mfu, 2) : table_cell{"-"},
+            works ? number_cell(100 * line.kernel_rate, 2) : table_cell{"-"},
+            number_cell(whole.points(line.lost()), 2),
+            number_cell(whole.points(line.besides()), 2),
+            number_cell(whole.points(line.below()), 2),
+            {ran}};
 }
 
 }  // namespace detail
 
-/// From the peak down to the MFU, an aligned line each.
-[[nodiscard]] inline std::string to_table(const waterfall& made) {
-    std::vector<detail::waterfall_row> rows = detail::rows_of(made);
-    rows.insert(rows.begin(), {"", "ms of a GPU", "% of peak", ""});
-    std::size_t widest = 0;
-    for (const detail::waterfall_row& row : rows) {
-        widest = std::max(widest, row.name.size());
+/// The table of a waterfall: from the peak down to the MFU in the order in which it is lost, in milliseconds of one GPU
+/// and points of the peak, with what each line rests on.
+[[nodiscard]] inline table table_of(const waterfall& made) {
+    table_section section{
+        .columns = {{}, {"ms of a GPU", cell_side::right, 16}, {"% of peak", cell_side::right, 11}, {}},
+        .rows = {{{"peak"}, number_cell(1e3 * made.seconds(), 3), {"100.00"}}}};
+    for (const waterfall_line& line : made.lines().subspan(1)) {
+        section.rows.push_back(detail::row_of(line, made, line.name));
     }
-    const auto right = [](const std::string& cell, std::size_t width) {
-        return std::string(width - std::min(width, cell.size()), ' ') + cell;
-    };
-    std::string text;
-    for (const detail::waterfall_row& row : rows) {
-        text.append(row.name).append(widest - row.name.size(), ' ');
-        text.append("  ").append(right(row.milliseconds, 14)).append("  ").append(right(row.points, 9));
-        text.append(row.assumed.empty() ? "" : "  ").append(row.assumed).append("\n");
-    }
-    return text;
+    section.rows.push_back(detail::row_of(made.lines().front(), made, "measured MFU"));
+    return {.title = detail::text_of({"MFU ", detail::fixed_decimal(100 * made.mfu(), 2), " %"}),
+            .sections = {std::move(section)}};
 }
 
-/// The same as a Markdown table. Of the names that a caller gives, "|" does not end a cell nor a line break a row.
-[[nodiscard]] inline std::string to_markdown(const waterfall& made) {
-    std::string text = "| | ms of a GPU | % of peak | what it rests on |\n| --- | --: | --: | --- |\n";
-    const std::vector<detail::waterfall_row> rows = detail::rows_of(made);
-    for (const detail::waterfall_row& row : rows) {
-        const char* const strong = &row == &rows.back() ? "**" : "";
-        text.append("| ").append(strong).append(detail::markdown_cell(row.name)).append(strong).append(" | ");
-        text.append(row.milliseconds).append(" | ").append(row.points).append(" | ");
-        text.append(detail::markdown_cell(row.assumed)).append(" |\n");
+/// The table of a step by component: its time, its own MFU, what its kernels reach of their peak, and the points of the
+/// MFU that it costs, of them those of executed work that is not useful and those of kernels below their peak. The last
+/// row is what all lines add up to.
+[[nodiscard]] inline table table_of(const component_waterfall& made) {
+    table_section section{.columns = {{"by component"}}};
+    for (const char* name :
+         {"ms of a GPU", "% of time", "own MFU %", "kernels %", "points lost", "not useful", "below peak"}) {
+        section.columns.push_back({name, cell_side::right, 13});
     }
-    return text;
+    section.columns.push_back({"what it ran"});
+    component_line all{.name = "all", .gpu_nanoseconds = made.gpu_nanoseconds(), .share = 1, .mfu = 0};
+    for (const component_line& line : made.lines()) {
+        section.rows.push_back(detail::row_of(line, made));
+        all.useful_nanoseconds += line.useful_nanoseconds;
+        all.executed_nanoseconds += line.executed_nanoseconds;
+        all.mfu += line.mfu * line.share;
+        all.kernel_rate += line.kernel_rate * line.share;
+    }
+    section.rows.push_back(detail::row_of(all, made));
+    return {.sections = {std::move(section)}};
+}
+
+/// The table of a waterfall as aligned text.
+[[nodiscard]] inline std::string to_table(const waterfall& made) { return to_text(table_of(made)); }
+
+/// The table of a waterfall in Markdown, the MFU in bold.
+[[nodiscard]] inline std::string to_markdown(const waterfall& made) {
+    table shown = table_of(made);
+    shown.sections[0].columns.back().name = "what it rests on";
+    shown.sections[0].rows.back()[0].text = "**measured MFU**";
+    return to_markdown(shown);
+}
+
+/// The table of a step by component as aligned text.
+[[nodiscard]] inline std::string to_table(const component_waterfall& made) { return to_text(table_of(made)); }
+
+/// The table of a step by component in Markdown.
+[[nodiscard]] inline std::string to_markdown(const component_waterfall& made) {
+    table shown = table_of(made);
+    shown.sections[0].columns[0].name.clear();
+    return to_markdown(shown);
 }
 
 }  // namespace floptally

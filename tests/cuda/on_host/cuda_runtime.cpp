@@ -107,7 +107,7 @@ constexpr std::uint64_t unbearable = 20'000'000'000;  // a kernel that never end
 
 /// Goes on for so many instructions, about; true once it is done.
 using work = std::function<bool(std::uint64_t)>;
-/// What a graph has of it: each replay begins anew.
+/// The work as a graph keeps it: each replay starts it from the beginning.
 using recipe = std::function<work()>;
 
 struct graph_node {
@@ -251,7 +251,7 @@ cudaError_t call(const char* name, kind what, const Body& body) {
         return failed(broken);
     }
 }
-/// The same of a call that makes a context on the current device.
+/// Runs a call that makes a context on the current device, as `call` does.
 template <class Body>
 cudaError_t call_on_device(const char* name, kind what, const Body& body) {
     contexts.insert(current_device());
@@ -279,7 +279,7 @@ void read_kernels(const void* fat_binary) {
         std::uint32_t magic;
         std::uint16_t version;
         std::uint16_t header_size;
-        std::uint64_t size;  // behind the header
+        std::uint64_t size;  // after the header
     } header{};
     std::memcpy(&header, bytes, sizeof(header));
     const std::string_view all(bytes, header.magic == 0xBA55'ED50U ? header.header_size + header.size : 0);
@@ -459,7 +459,7 @@ cudaError_t cudaHostGetDevicePointer(void** seen, void* memory, unsigned /*flags
         return cudaSuccess;
     });
 }
-/// From the host: staged, and on its way when the call returns. To the host: waits.
+/// A copy: from the host it is staged and under way when the call returns; to the host it waits.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind direction) {
     return call_on_device(__func__, kind::waits, [&] {
         stream& own = default_stream(current_device());

@@ -6,8 +6,8 @@
 #include <string>
 
 /// @file
-/// What a test may ask of the CUDA runtime on the host (cuda_runtime.cpp). The same objects run on a GPU, where these
-/// functions are not there: `on_host::is_here()` says so.
+/// The functions by which a test inspects the CUDA runtime on the host (cuda_runtime.cpp). The same objects run on a
+/// GPU, where these functions are absent: `on_host::is_here()` is false.
 
 namespace on_host {
 
@@ -29,13 +29,13 @@ struct call_counts {
 }  // namespace on_host
 
 extern "C" {
-/// What kernels have executed so far, over all threads: instructions of PTX, and fences among them.
+/// The number of PTX instructions that kernels have executed so far, over all threads, and of fences among them.
 __attribute__((weak)) void floptally_host_executed(std::uint64_t* instructions, std::uint64_t* fences);
 /// All calls so far.
 __attribute__((weak)) void floptally_host_counts(on_host::call_counts* counts);
 /// The next call of this name fails, and does nothing.
 __attribute__((weak)) void floptally_host_fail_next(const char* call, cudaError_t status);
-/// Whether anything was done on a device that needs a context there.
+/// True where work was done on a device that needs a context there.
 __attribute__((weak)) bool floptally_host_has_context(int device);
 }
 
@@ -43,7 +43,7 @@ namespace on_host {
 
 [[nodiscard]] inline bool is_here() { return floptally_host_counts != nullptr; }
 
-/// What a piece of code asks of the runtime; nothing on a GPU.
+/// The calls that a piece of code makes to the runtime; none on a GPU.
 template <class Run>
 [[nodiscard]] call_counts counts_of(const Run& run) {
     call_counts before;

@@ -15,8 +15,8 @@
 #include <unordered_map>
 
 /// @file
-/// What each PTX instruction does to the thread that executes it: those that nvcc emits for the kernels here, by their
-/// full name. One that is not in the list is an error where a program is read.
+/// The effect of each PTX instruction on the thread that executes it: those that nvcc emits for the kernels here, by
+/// their full name. An instruction that is not in the list is an error where a program is read.
 
 namespace ptx {
 
@@ -50,7 +50,7 @@ struct thread {
     bool (*may_access)(std::uintptr_t, std::size_t) = nullptr;  ///< of global memory
 };
 
-/// Where a kernel's first registers are: what never changes while it runs.
+/// The first registers of a kernel, whose values never change while it runs.
 enum fixed_register : std::uint32_t { always, tid, ntid, ctaid, nctaid, parameters, first_free };
 
 using s16 = std::int16_t;
@@ -84,7 +84,7 @@ void write(thread& t, std::uint32_t to, T value) {
     }
 }
 
-/// The same bits without a sign, whose sums wrap.
+/// A value's bits as an unsigned integer, whose sums wrap.
 template <class T>
 [[nodiscard]] constexpr auto bits(T value) {
     if constexpr (std::integral<T>) {
@@ -192,6 +192,18 @@ void add_carry(thread& t, const instruction& i) {
         t.carry = sum < a || with_carry < sum;
     }
     t.registers[i.at[0]] = with_carry;
+}
+
+/// Subtracts with the borrow that the instruction before left as its carry, and leaves one.
+template <bool Takes, bool Leaves>
+void subtract_borrow(thread& t, const instruction& i) {
+    const u64 a = t.registers[i.at[1]];
+    const u64 b = t.registers[i.at[2]];
+    const u64 borrow = Takes && t.carry ? 1U : 0U;
+    if (Leaves) {
+        t.carry = a < b || a - b < borrow;
+    }
+    t.registers[i.at[0]] = a - b - borrow;
 }
 inline void insert_bits(thread& t, const instruction& i) {
     const u64 from = t.registers[i.at[3]] & 0xFFU;
@@ -316,6 +328,9 @@ class instruction_set {
             actions_["add.cc" + type] = add_carry<false, true>;
             actions_["addc.cc" + type] = add_carry<true, true>;
             actions_["addc" + type] = add_carry<true, false>;
+            actions_["sub.cc" + type] = subtract_borrow<false, true>;
+            actions_["subc.cc" + type] = subtract_borrow<true, true>;
+            actions_["subc" + type] = subtract_borrow<true, false>;
         }
         actions_["bfi.u64"] = insert_bits;
     }

@@ -20,7 +20,7 @@
 namespace ptx {
 
 inline constexpr std::uint32_t warp = 32;
-/// By all threads of all kernels.
+/// The number of instructions executed by all threads of all kernels.
 inline std::uint64_t executed_instructions = 0;
 
 class running_kernel {

@@ -30,7 +30,7 @@ struct kernel {
     std::string name;
     std::vector<parameter> parameters;
     std::size_t parameter_bytes = 0;
-    std::size_t shared_bytes = 0;  ///< that it declares itself; what a launch asks for lies behind
+    std::size_t shared_bytes = 0;  ///< that it declares itself; those of a launch lie after them
     std::vector<instruction> code;
     std::vector<std::string> text;  ///< of each instruction, for errors
     std::vector<word> registers;    ///< as a thread begins: constants, and whatever
@@ -99,7 +99,7 @@ struct declaration {
 };
 
 [[nodiscard]] constexpr std::size_t aligned(std::size_t offset, std::size_t to) { return (offset + to - 1) / to * to; }
-/// Where the shared memory that a launch asks for begins.
+/// The offset at which the shared memory that a launch asks for begins.
 [[nodiscard]] inline std::size_t launched_array_of(const kernel& of) { return aligned(of.shared_bytes, 16); }
 
 /// Reads one kernel.
@@ -295,7 +295,7 @@ class kernel_reader {
         return constants_[value] = static_cast<std::uint32_t>(made_.registers.size() - 1);
     }
 
-    /// What a constant is.
+    /// The value of a constant.
     [[nodiscard]] static word value_of(std::string_view text) {
         const std::string number(text);
         if (number.starts_with("0d") || number.starts_with("0D") || number.starts_with("0f") ||

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What balance() gives."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+
+class Assignment:
+    """Which rank has which samples, and what each rank has to do."""
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(
+        self,
+        rank_of: npt.NDArray[np.int64],
+        ranks: list[npt.NDArray[np.int64]],
+        loads: list[Any],
+        is_optimum: bool,
+        report: dict[str, Any],
+        max_over_mean: float,
+    ) -> None:
+        self._rank_of, self._ranks, self._loads, self._is_optimum = rank_of, ranks, loads, is_optimum
+        self._report, self._max_over_mean = report, max_over_mean
+
+    @property
+    def rank_of(self) -> npt.NDArray[np.int64]:
+        """The rank of each sample, as a new int64 array."""
+        return np.array(self._rank_of)
+
+    @property
+    def ranks(self) -> list[npt.NDArray[np.int64]]:
+        """The samples of each rank, ascending, as new int64 arrays."""
+        return [samples.copy() for samples in self._ranks]
+
+    @property
+    def loads(self) -> list[Any]:
+        """The load of each rank, exact where costs are ints; a tuple of several."""
+        return list(self._loads)
+
+    @property
+    def is_optimum(self) -> bool:
+        """Whether no assignment has a smaller largest load, where that is known."""
+        return self._is_optimum
+
+    @property
+    def report(self) -> dict[str, Any]:
+        """Beside the samples as they came: spreads of each load before and after, samples that moved, and the predicted
+        speed-up."""
+        return {
+            name: [dict(spread) for spread in value] if isinstance(value, list) else value
+            for name, value in self._report.items()
+        }
+
+    def __len__(self) -> int:
+        return len(self._ranks)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Assignment):
+            return NotImplemented
+        return self._loads == other._loads and np.array_equal(self._rank_of, other._rank_of)
+
+    def __repr__(self) -> str:
+        over_mean = f"largest load over mean {self._max_over_mean:.6f}"
+        return f"<Assignment of {len(self._rank_of)} samples to {len(self)} ranks, {over_mean}>"

@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a batch moves between memory and units, made of its JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from . import _core
+from ._html import to_html
+
+if TYPE_CHECKING:
+    from ._core import Accelerator, Breakdown
+
+KINDS = ("weights", "gradients", "activations", "cache")
+
+
+@dataclass(frozen=True, repr=False)
+class ComponentBytes:
+    """Bytes of a component, as exact ints.
+
+    kinds: bytes by kind: weights, gradients, activations, cache.
+    phases: the same of each phase: forward, backward_data, backward_weights, recompute.
+    flops: FLOPs that it executes.
+    intensity: FLOPs for each byte.
+    """
+
+    name: str
+    total: int
+    kinds: dict[str, int]
+    phases: dict[str, dict[str, int]]
+    flops: int
+    intensity: float
+
+    def __repr__(self) -> str:
+        return f"<ComponentBytes {self.name}: {self.total}>"
+
+
+class Bytes:
+    """What a batch moves between memory and units: component x phase x kind.
+
+    `Cost.bytes()` or `Breakdown.bytes()` makes one. str() is a table, in a notebook too.
+    """
+
+    def __init__(self, work: Breakdown, **bits: int) -> None:
+        self._work, self._bits = work, bits
+        self._json, self._table, self._cells, phases = _core._bytes(work, **bits)
+        found = json.loads(self._json)
+        self._found, self._total = found, found["total"]
+        self._components = {
+            one["name"]: ComponentBytes(
+                one["name"],
+                int(one["bytes"]["total"]),
+                _kinds(one),
+                phases[one["name"]],
+                int(one["flops"]),
+                one["intensity"],
+            )
+            for one in found["components"]
+        }
+
+    @property
+    def total(self) -> int:
+        """An exact int."""
+        return int(self._total["bytes"]["total"])
+
+    @property
+    def kinds(self) -> dict[str, int]:
+        """Bytes by kind: weights, gradients, activations, cache."""
+        return _kinds(self._total)
+
+    @property
+    def components(self) -> dict[str, ComponentBytes]:
+        """ComponentBytes by component's name."""
+        return dict(self._components)
+
+    @property
+    def flops(self) -> int:
+        """FLOPs that components execute which move bytes."""
+        return int(self._total["flops"])
+
+    @property
+    def intensity(self) -> float:
+        """FLOPs for each byte. Below those of the device in the time of a byte, memory is what is waited for."""
+        return float(self._total["intensity"])
+
+    @property
+    def unsaid(self) -> list[str]:
+        """Components whose activations are not counted: their rows do not say what they read."""
+        return list(self._found["unsaid"])
+
+    @property
+    def at_most(self) -> list[str]:
+        """Components that may move less."""
+        return list(self._found["at_most"])
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether both lists are empty."""
+        return not (self.unsaid or self.at_most)
+
+    @property
+    def work(self) -> Breakdown:
+        """The Breakdown of the same batch."""
+        return self._work
+
+    def mbu(
+        self,
+        seconds: float,
+        *,
+        gpus: int,
+        accelerator: str | Accelerator | None = None,
+        memory_tbps: float | None = None,
+    ) -> float:
+        """Of a decode step: weights and cache over what the memories of all GPUs could move; 0.412 is 41.2 %."""
+        return _core._mbu(
+            self._work, seconds=seconds, gpus=gpus, accelerator=accelerator, memory_tbps=memory_tbps, **self._bits
+        )
+
+    def to_table(self) -> str:
+        """What the program prints."""
+        return self._table
+
+    def to_json(self) -> str:
+        """What the program prints as JSON: counts are decimal strings."""
+        return self._json
+
+    def to_dict(self) -> dict[str, Any]:
+        """That JSON as a dict."""
+        made: dict[str, Any] = json.loads(self._json)
+        return made
+
+    def __str__(self) -> str:
+        return self._table
+
+    def __repr__(self) -> str:
+        return f"<Bytes of {self._found['model_type']}: {self.total}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (self._work, self._bits)
+
+    def _repr_html_(self) -> str:
+        return to_html(self._cells)
+
+
+def _kinds(line: dict[str, Any]) -> dict[str, int]:
+    return {kind: int(line["bytes"][kind]) for kind in KINDS}
+
+
+def _again(work: Breakdown, bits: dict[str, int]) -> Bytes:
+    return Bytes(work, **bits)

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "accelerators.hpp"
+
+#include <cstddef>
+#include <string_view>
+#include <vector>
+
+#include <floptally/hardware/accelerators.hpp>
+#include <floptally/hardware/memory_bandwidth.hpp>
+#include <floptally/text/error.hpp>
+
+#include "did_you_mean.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// A precision by its name, or a dtype of a framework, which writes itself as "torch.bfloat16".
+precision to_precision(py::handle used) {
+    const auto text = py::str(used).cast<std::string>();
+    const std::string name = py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
+    try {
+        return precision_named(name);
+    } catch (const error& problem) {
+        std::vector<std::string_view> known;
+        for (std::size_t i = 0; i < precision_count; ++i) {
+            known.push_back(floptally::name(static_cast<precision>(i)));
+        }
+        known.insert(known.end(), {"bfloat16", "float16", "float32", "float64"});
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
+    }
+}
+
+template <auto Text>
+void text_property(const py::class_<accelerator>& type, const char* name) {
+    property(type, name, [](const accelerator& a) { return std::string(a.*Text); });
+}
+
+}  // namespace
+
+std::optional<double> to_clock_mhz(py::handle clock_mhz) {
+    return clock_mhz.is_none() ? std::nullopt : std::optional(to_number(clock_mhz, "clock_mhz"));
+}
+
+std::optional<std::string> to_product(py::handle part) {
+    if (part.is_none()) {
+        return {};
+    }
+    if (py::isinstance<accelerator>(part)) {
+        return std::string(part.cast<const accelerator&>().name);
+    }
+    if (!py::isinstance<py::str>(part)) {
+        throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
+    }
+    return part.cast<std::string>();
+}
+
+chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used, const std::optional<std::string>& kind,
+                    py::handle clock_mhz) {
+    return choose_peak(
+        to_product(part), peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
+        name(to_precision(used)), kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
+}
+
+chosen_peak peak_of(const arguments& given) {
+    const py::handle kind = given.some("peak_kind");
+    return to_peak(given["accelerator"], given["peak_tflops"], given["precision"],
+                   kind ? std::optional(to_text(kind, "peak_kind")) : std::nullopt, given["clock_mhz"]);
+}
+
+void warn_above_peak(double mfu) {
+    if (mfu > 1 && PyErr_WarnEx(PyExc_RuntimeWarning,
+                                ("mfu: " + to_percent(mfu) +
+                                 " is more than the peak allows: seconds, gpus or the peak cannot all be right")
+                                    .c_str(),
+                                1) != 0) {
+        throw py::error_already_set();
+    }
+}
+
+void bind_accelerators(py::module_& module) {
+    const py::class_<accelerator> type(module, "Accelerator",
+                                       "A part and its dense peaks, each with its public source.");
+    text_property<&accelerator::name>(type, "name");
+    text_property<&accelerator::vendor>(type, "vendor");
+    text_property<&accelerator::form_factor>(type, "form_factor");
+    text_property<&accelerator::note>(type, "note");
+    property(type, "source", [](const accelerator& a) { return std::string(a.source.title); });
+    property(type, "source_url", [](const accelerator& a) { return std::string(a.source.url); });
+    property(
+        type, "quality", [](const accelerator& a) { return std::string(name(a.quality)); },
+        "How good the source is: vendor_document, vendor_slide or third_party.");
+    property(
+        type, "driver_names",
+        [](const accelerator& a) {
+            py::list names;
+            for (const std::string_view each : a.driver_names) {
+                if (!each.empty()) {
+                    names.append(std::string(each));
+                }
+            }
+            return names;
+        },
+        "What the driver or the framework calls it.");
+    property(
+        type, "dense_tflops",
+        [](const accelerator& a) {
+            py::dict peaks;
+            for (std::size_t i = 0; i < precision_count; ++i) {
+                const auto which = static_cast<precision>(i);
+                if (a.published_tflops(which) > 0) {
+                    peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
+                }
+            }
+            return peaks;
+        },
+        "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.");
+    property(
+        type, "memory_tbps",
+        [](const accelerator& a) {
+            py::dict rates;
+            for (const std::string_view each : names_with_memory(a)) {
+                rates[py::str(std::string(each))] = memory_tbps_named(each);
+            }
+            return rates;
+        },
+        "TB/s of its memory by its names; parts of one name may have several, and what is not published is not there.");
+    method(
+        type, "peak_tflops(self, precision='bf16')",
+        "Dense TFLOP/s of one device, or an Error that names what is published.",
+        [](const accelerator& a, const arguments& given) { return a.peak_tflops(to_precision(given["precision"])); });
+    method(type, "boost_tflops(self, clock_mhz, precision='bf16')",
+           "Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's.",
+           [](const accelerator& a, const arguments& given) {
+               return a.boost_tflops(to_precision(given["precision"]), given.number("clock_mhz"));
+           });
+    shown_as(type, [](const accelerator& a) { return "<Accelerator " + std::string(a.name) + ">"; });
+    function(module, "accelerator(name)",
+             "The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole.",
+             [](const arguments& given) { return accelerator_named(given.text("name")); });
+    function(module, "accelerators()", "Every known part.",
+             [](const arguments&) { return std::vector<accelerator>(accelerators().begin(), accelerators().end()); });
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <optional>
+#include <pybind11/pybind11.h>
+#include <string>
+
+#include <floptally/hardware/peak.hpp>
+
+#include "binding.hpp"
+
+namespace floptally::detail::python {
+
+[[nodiscard]] std::optional<double> to_clock_mhz(py::handle clock_mhz);
+
+/// The name of an Accelerator, or a name; none where it is None.
+[[nodiscard]] std::optional<std::string> to_product(py::handle part);
+
+/// The peak of an accelerator in a precision, at a clock where there is one, or the one that is given.
+[[nodiscard]] chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used,
+                                  const std::optional<std::string>& kind, py::handle clock_mhz);
+/// By the arguments of those names.
+[[nodiscard]] chosen_peak peak_of(const arguments& given);
+
+/// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak: said once at each place, as a warning.
+void warn_above_peak(double mfu);
+
+}  // namespace floptally::detail::python

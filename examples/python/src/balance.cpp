@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <pybind11/numpy.h>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include <floptally/balance/assignment.hpp>
+#include <floptally/balance/balance.hpp>
+#include <floptally/balance/balance_report.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/text/error.hpp>
+
+#include "arrays.hpp"
+#include "binding.hpp"
+#include "units.hpp"
+
+/// @file
+/// Samples to ranks. Python's `Assignment` is made of what is found here.
+
+namespace floptally::detail::python {
+
+namespace {
+
+constexpr const char* balance_mode_words[] = {"equal_count", "free", "capacity"};
+constexpr const char* balance_seed_words[] = {"best", "longest_first", "differencing"};
+
+/// What each sample costs: an array [samples] or [samples, loads] where it stands, or a list of exact ints, of floats,
+/// or of such lists.
+class cost_argument {
+  public:
+    explicit cost_argument(const py::object& costs) : array_(costs, "costs") {
+        if (array_.is_array()) {
+            view_array();
+        } else if (is_sequence(costs)) {
+            copy(costs);
+        } else {
+            throw error("costs", "must be a list, an array or a tensor of numbers, got " + shown(costs));
+        }
+    }
+    cost_argument(const cost_argument&) = delete;  // a view may be of own numbers
+    cost_argument& operator=(const cost_argument&) = delete;
+
+    std::size_t loads() const { return loads_; }
+
+    template <class With>
+    decltype(auto) visit(With with) const {
+        return std::visit(with, numbers_);
+    }
+
+  private:
+    void view_array() {
+        const std::span<const std::int64_t> shape = array_.shape();
+        if (shape.empty() || shape.size() > 2 || (shape.size() == 2 && shape[1] == 0)) {
+            throw error("costs", "must have shape (samples,) or (samples, loads), got " + array_.shape_text());
+        }
+        loads_ = shape.size() == 2 ? static_cast<std::size_t>(shape[1]) : 1;
+        const std::string type = array_.type().name();
+        if (!(view_as<std::int64_t>(type, "int64") || view_as<std::uint64_t>(type, "uint64") ||
+              view_as<std::int32_t>(type, "int32") || view_as<std::uint32_t>(type, "uint32") ||
+              view_as<double>(type, "float64") || view_as<float>(type, "float32"))) {
+            throw error("costs", "must be int32, int64, uint32, uint64, float32 or float64, got " + type);
+        }
+    }
+
+    template <class Number>
+    bool view_as(const std::string& type, const char* name) {
+        if (type != name) {
+            return false;
+        }
+        numbers_ = std::span(static_cast<const Number*>(array_.data()), array_.size());
+        return true;
+    }
+
+    void copy(const py::object& costs) {
+        std::vector<py::object> numbers;
+        std::size_t sample = 0;
+        for (const py::handle item : costs) {
+            const std::size_t before = numbers.size();
+            if (is_sequence(item)) {
+                for (const py::handle load : py::reinterpret_borrow<py::object>(item)) {
+                    numbers.push_back(py::reinterpret_borrow<py::object>(load));
+                }
+            } else {
+                numbers.push_back(py::reinterpret_borrow<py::object>(item));
+            }
+            const std::size_t loads = numbers.size() - before;
+            loads_ = sample == 0 ? loads : loads_;
+            if (loads == 0 || loads != loads_) {
+                throw error(indexed("costs", sample),
+                            "must have as many loads as the first sample, at least 1, got " + std::to_string(loads));
+            }
+            ++sample;
+        }
+        bool exact = true;
+        for (const py::object& number : numbers) {
+            exact = exact && static_cast<bool>(index_of(number));
+        }
+        for (std::size_t i = 0; i < numbers.size(); ++i) {
+            if (exact) {
+                whole_.push_back(to_flops(numbers[i], indexed("costs", i / loads_)).value());
+            } else {
+                fractions_.push_back(to_number(numbers[i], indexed("costs", i / loads_)));
+            }
+        }
+        if (exact) {
+            numbers_ = std::span<const uint128>(whole_);
+        } else {
+            numbers_ = std::span<const double>(fractions_);
+        }
+    }
+
+    array_argument array_;
+    std::size_t loads_ = 1;
+    std::vector<uint128> whole_;
+    std::vector<double> fractions_;
+    std::variant<std::span<const uint128>, std::span<const std::int64_t>, std::span<const std::uint64_t>,
+                 std::span<const std::int32_t>, std::span<const std::uint32_t>, std::span<const double>,
+                 std::span<const float>>
+        numbers_;
+};
+
+template <class Number>
+std::vector<Number> copied(const arguments& given, const char* field) {
+    std::vector<Number> out;
+    if (const py::handle list = given.some(field)) {
+        const integers numbers(list, field);
+        numbers.view().visit([&](const auto& all) {
+            for (std::size_t i = 0; i < all.size(); ++i) {
+                if (!std::in_range<Number>(all[i])) {
+                    throw error(indexed(field, i), "must not be negative nor above " +
+                                                       std::to_string(std::numeric_limits<Number>::max()) + ", got " +
+                                                       std::to_string(all[i]));
+                }
+                out.push_back(static_cast<Number>(all[i]));
+            }
+        });
+    }
+    return out;
+}
+
+template <class Number>
+py::array_t<std::int64_t> index_array(std::span<const Number> numbers) {
+    py::array_t<std::int64_t> out(static_cast<py::ssize_t>(numbers.size()));
+    std::int64_t* to = out.mutable_data();
+    for (const Number number : numbers) {
+        *to++ = static_cast<std::int64_t>(number);
+    }
+    return out;
+}
+
+/// A load, an exact int where costs were whole numbers.
+py::object load_of(const assignment& found, uint128 load) {
+    return found.exponent == 0 ? to_int(load) : py::float_(std::ldexp(static_cast<double>(load), found.exponent));
+}
+
+py::list spreads_of(const assignment& found, const std::vector<load_spread>& spreads) {
+    py::list all;
+    for (const load_spread& each : spreads) {
+        py::dict spread;
+        spread["largest"] = load_of(found, each.largest);
+        spread["smallest"] = load_of(found, each.smallest);
+        spread["max_over_mean"] = each.max_over_mean.ratio();
+        spread["max_over_min"] = each.max_over_min;
+        spread["range_over_max"] = each.range_over_max;
+        all.append(spread);
+    }
+    return all;
+}
+
+py::object shown_assignment(const assignment& found, const balance_report& report) {
+    py::list ranks;
+    py::list loads;
+    for (std::size_t rank = 0; rank < found.ranks(); ++rank) {
+        ranks.append(index_array(found.samples_of(rank)));
+        py::list own;
+        for (std::size_t load = 0; load < found.loads_per_rank; ++load) {
+            own.append(load_of(found, found.loads[rank * found.loads_per_rank + load]));
+        }
+        loads.append(found.loads_per_rank == 1 ? py::object(own[0]) : py::tuple(own));
+    }
+    py::dict beside;
+    beside["before"] = spreads_of(found, report.before);
+    beside["after"] = spreads_of(found, report.after);
+    beside["samples"] = report.samples;
+    beside["moved"] = report.moved;
+    beside["predicted_speedup"] = report.predicted_speedup;
+    return package_attribute("_balance", "Assignment")(index_array(std::span<const std::uint32_t>(found.rank_of)),
+                                                       ranks, loads, found.is_optimum, beside,
+                                                       max_over_mean(report.after));
+}
+
+py::object balanced(const arguments& given) {
+    const cost_argument costs(given["costs"]);
+    const std::uint64_t ranks = given.count("ranks");
+    const auto sizes = copied<std::uint64_t>(given, "sizes");
+    const auto groups = copied<std::uint32_t>(given, "groups");
+    const py::handle capacity = given.some("capacity");
+    const py::handle budget = given.some("budget");
+    const balance_options how{.mode = from_word<balance_mode>(given.text("mode"), "mode", balance_mode_words),
+                              .seed = from_word<balance_seed>(given.text("seed"), "seed", balance_seed_words),
+                              .loads = costs.loads(),
+                              .sizes = sizes,
+                              .capacity = capacity ? to_count(capacity, "capacity") : 0,
+                              .groups = groups,
+                              .budget = budget ? to_count(budget, "budget") : automatic_budget,
+                              .fineness = given.count("fineness")};
+    const auto [found, report] = costs.visit([&](const auto& numbers) {
+        const py::gil_scoped_release released;
+        assignment best = partition(numbers, ranks, how);
+        balance_report beside = balance_report_of(numbers, best);
+        return std::pair(std::move(best), std::move(beside));
+    });
+    return shown_assignment(found, report);
+}
+
+}  // namespace
+
+void bind_balance(py::module_& module) {
+    function(module,
+             "balance(costs, ranks, *, mode='equal_count', seed='best', sizes=None, capacity=None, groups=None, "
+             "budget=None, fineness=1024)",
+             R"(Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
+
+costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
+mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
+most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget: exchanges
+to look at, 0 for the seeds alone. fineness: more than 16 samples end where the largest load is within 1 / fineness of
+the lower bound, with 0 at the bound or where nothing helps; fewer end at the optimum.)",
+             [](const arguments& given) { return balanced(given); });
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "binding.hpp"
+
+#include <algorithm>
+#include <exception>
+#include <new>
+#include <pybind11/eval.h>
+#include <stdexcept>
+
+#include "did_you_mean.hpp"
+#include "errors.hpp"
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// The parts of "lengths, *, plan=None, tile=(128, 128)".
+std::vector<std::string> listed(std::string_view text) {
+    std::vector<std::string> all;
+    std::size_t depth = 0;
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        depth += text[i] == '(' || text[i] == '[' || text[i] == '{' ? 1U : 0U;
+        depth -= text[i] == ')' || text[i] == ']' || text[i] == '}' ? 1U : 0U;
+        if (text[i] == ',' && depth == 0) {
+            all.emplace_back(text.substr(begin, i - begin));
+            begin = i + 2;
+        }
+    }
+    if (begin < text.size()) {
+        all.emplace_back(text.substr(begin));
+    }
+    return all;
+}
+
+}  // namespace
+
+definition::definition(std::string_view written, std::string meaning, const char* self)
+    : name(written.substr(0, written.find('('))) {
+    std::vector<std::string> parts = listed(written.substr(name.size() + 1, written.size() - name.size() - 2));
+    if (!parts.empty() && parts.front() == "self") {
+        parts.erase(parts.begin());
+    }
+    std::string signature = self;
+    bool keyword_only = false;
+    for (const std::string& part : parts) {
+        append_item(signature, part);
+        takes_others = takes_others || part.starts_with("**");
+        keyword_only = keyword_only || part.starts_with("*");
+        if (part.starts_with("*")) {
+            continue;
+        }
+        const std::size_t equals = part.find('=');
+        parameter& added = parameters.emplace_back();
+        added.name = part.substr(0, equals);
+        added.interned = PyUnicode_InternFromString(added.name.c_str());
+        added.default_value = equals == std::string::npos ? py::object() : py::eval(part.substr(equals + 1));
+        positional += keyword_only ? 0 : 1;
+    }
+    text = name + "(" + signature + ")\n--\n\n" + meaning;
+    method.ml_name = name.c_str();
+    method.ml_doc = text.c_str();
+    method.ml_flags = METH_FASTCALL | METH_KEYWORDS;
+}
+
+arguments::arguments(const definition& of, PyObject* const* values, Py_ssize_t positional, PyObject* names)
+    : of_(of), positional_(static_cast<std::size_t>(positional)) {
+    if (positional_ > of.positional) {
+        throw py::type_error(of.name + "() takes " + std::to_string(of.positional) + " positional argument" +
+                             (of.positional == 1 ? "" : "s") + " but " + std::to_string(positional_) +
+                             (positional_ == 1 ? " was given" : " were given"));
+    }
+    for (; count_ < positional_; ++count_) {
+        given_[count_] = {&of.parameters[count_], values[count_]};
+    }
+    const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
+    for (Py_ssize_t i = 0; i < named; ++i) {
+        take_named(PyTuple_GET_ITEM(names, i), values[positional + i]);
+    }
+    for (const definition::parameter& one : of.parameters) {
+        if (one.default_value) {
+            break;
+        }
+        if (!given(one.name)) {
+            throw py::type_error(of.name + "() missing required argument: '" + one.name + "'");
+        }
+    }
+}
+
+void arguments::take_named(PyObject* name, PyObject* value) {
+    const auto end = of_.parameters.end();
+    auto found = std::find_if(of_.parameters.begin(), end, [name](const auto& one) { return one.interned == name; });
+    if (found == end) {  // made at run time, or wrong
+        found = std::find_if(of_.parameters.begin(), end, [name](const auto& one) {
+            return PyUnicode_CompareWithASCIIString(name, one.name.c_str()) == 0;
+        });
+    }
+    if (found == end) {
+        if (!of_.takes_others) {
+            const auto word = py::handle(name).cast<std::string>();
+            std::vector<std::string_view> known;
+            for (const definition::parameter& one : of_.parameters) {
+                known.push_back(one.name);
+            }
+            throw py::type_error(of_.name + "() got an unexpected keyword argument '" + word + "'" +
+                                 did_you_mean(word, known));
+        }
+        others_ = others_ ? others_ : py::dict();
+        others_[name] = py::handle(value);
+        return;
+    }
+    auto* const end_of_given = given_.data() + count_;
+    if (std::any_of(given_.data(), end_of_given, [&](const auto& one) { return one.of == &*found; })) {
+        throw py::type_error(of_.name + "() got multiple values for argument '" + found->name + "'");
+    }
+    given_.at(count_++) = {&*found, value};
+}
+
+py::object arguments::operator[](std::string_view name) const {
+    if (const py::handle value = given(name)) {
+        return py::reinterpret_borrow<py::object>(value);
+    }
+    for (const definition::parameter& one : of_.parameters) {
+        if (one.name == name) {
+            return one.default_value;
+        }
+    }
+    throw std::out_of_range(of_.name + " has no parameter " + std::string(name));
+}
+
+py::dict arguments::named() const {
+    py::dict all;
+    for (std::size_t i = positional_; i < count_; ++i) {
+        all[py::handle(given_[i].of->interned)] = py::handle(given_[i].value);
+    }
+    return all;
+}
+
+void arguments::refuse_type(std::string_view name) const {
+    throw py::type_error(of_.name + "(): " + std::string(name) +
+                         " is of a type that it does not take: " + shown((*this)[name]));
+}
+
+named_arguments::named_arguments(const definition& of, py::dict named)
+    : named_(std::move(named)),
+      names_(named_),
+      values_([this] {
+          std::vector<PyObject*> values;
+          for (const auto& [name, value] : named_) {
+              values.push_back(value.ptr());
+          }
+          return values;
+      }()),
+      given_(of, values_.data(), 0, names_.ptr()) {}
+
+PyObject* raised() noexcept {
+    try {
+        throw;
+    } catch (py::error_already_set& problem) {
+        problem.restore();
+    } catch (const py::builtin_exception& problem) {
+        problem.set_error();
+    } catch (const error& problem) {
+        set_error(problem);
+    } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::exception& problem) {
+        PyErr_SetString(PyExc_RuntimeError, problem.what());
+    }
+    return nullptr;
+}
+
+namespace {
+
+definition& defined(std::string_view written, std::string meaning, const char* self, vectorcall as) {
+    auto& made = *new definition(written, std::move(meaning), self);  // as long as the process
+    made.method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(as));
+    return made;
+}
+
+}  // namespace
+
+const definition* add_method(py::handle type, std::string_view written, std::string meaning, vectorcall as) {
+    definition& made = defined(written, std::move(meaning), "$self, /", as);
+    py::setattr(type, made.name.c_str(),
+                py::reinterpret_steal<py::object>(
+                    PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &made.method)));
+    return &made;
+}
+
+const definition* add_static(py::handle type, std::string_view written, std::string meaning, vectorcall as) {
+    definition& made = defined(written, std::move(meaning), "", as);
+    const auto bare = py::reinterpret_steal<py::object>(PyCFunction_NewEx(&made.method, nullptr, nullptr));
+    py::setattr(type, made.name.c_str(), py::reinterpret_steal<py::object>(PyStaticMethod_New(bare.ptr())));
+    return &made;
+}
+
+const definition* add_function(py::module_& module, std::string_view written, std::string meaning, vectorcall as) {
+    definition& made = defined(written, std::move(meaning), "$module, /", as);
+    module.attr(made.name.c_str()) = py::reinterpret_steal<py::object>(
+        PyCFunction_NewEx(&made.method, module.ptr(), py::str("floptally").ptr()));  // where users find it
+    return &made;
+}
+
+void add_property(py::handle type, const char* name, const char* meaning, PyObject* (*as)(PyObject*, void*)) {
+    auto& made = *new PyGetSetDef{name, as, nullptr, meaning, nullptr};  // as long as the process
+    py::setattr(
+        type, name,
+        py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &made)));
+}
+
+}  // namespace floptally::detail::python

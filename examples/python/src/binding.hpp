@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <pybind11/pybind11.h>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include <floptally/integer/flops.hpp>
+#include <floptally/text/error.hpp>
+
+#include "values.hpp"
+
+/// @file
+/// Functions and members of the extension's classes. CPython calls them by its vectorcall protocol (PEP 590) with the
+/// arguments where they stand: pybind11 would make a tuple, a dict and a string for each name of every call, which
+/// takes longer than counting a batch. A function is written as Python shows it, "add_padded(self, lengths,
+/// row_length)", and that text is what its calls are held against, what `inspect` and `help` show, and where its
+/// defaults stand.
+
+namespace floptally::detail::python {
+
+/// A function as it is written in Python. Lives as long as the process.
+struct definition {
+    definition(std::string_view written, std::string meaning, const char* self);
+
+    struct parameter {
+        std::string name;
+        PyObject* interned;
+        py::object default_value;  ///< null where it must be given
+    };
+    std::string name;
+    std::vector<parameter> parameters{};
+    std::size_t positional = 0;  ///< those that may stand without their name
+    bool takes_others = false;   ///< "**axes"
+    std::string text;            ///< as `inspect` and `help` read it
+    PyMethodDef method{};
+};
+
+/// The arguments of a call, read by their names.
+class arguments {
+  public:
+    arguments(const definition& of, PyObject* const* values, Py_ssize_t positional, PyObject* names);
+
+    /// The value that the caller gives; null where there is none.
+    [[nodiscard]] py::handle given(std::string_view name) const {
+        for (std::size_t i = 0; i < count_; ++i) {
+            if (given_[i].of->name == name) {
+                return given_[i].value;
+            }
+        }
+        return {};
+    }
+    /// The value that the caller gives; null where there is none, or None.
+    [[nodiscard]] py::handle some(std::string_view name) const {
+        const py::handle value = given(name);
+        return value && value.is_none() ? py::handle() : value;
+    }
+    /// The value that the caller gives, else the default.
+    [[nodiscard]] py::object operator[](std::string_view name) const;
+    /// An object of a class, or what pybind11 makes of the value; of another type it is a TypeError.
+    template <class T>
+    [[nodiscard]] decltype(auto) as(std::string_view name) const {
+        try {
+            return (*this)[name].template cast<T>();
+        } catch (const py::cast_error&) {
+            refuse_type(name);
+        }
+    }
+    [[nodiscard]] std::string text(std::string_view name) const { return to_text((*this)[name], name); }
+    [[nodiscard]] bool flag(std::string_view name) const { return as<bool>(name); }
+    [[nodiscard]] double number(std::string_view name) const { return to_number((*this)[name], name); }
+    [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0,
+                                      std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+        return to_count((*this)[name], name, least, most);
+    }
+    /// Those of "**".
+    [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }
+    /// All that are given by their names.
+    [[nodiscard]] py::dict named() const;
+
+  private:
+    struct value_of_parameter {
+        const definition::parameter* of;
+        PyObject* value;
+    };
+    void take_named(PyObject* name, PyObject* value);
+    [[noreturn]] void refuse_type(std::string_view name) const;
+
+    const definition& of_;
+    std::size_t positional_;
+    std::array<value_of_parameter, 40> given_;
+    std::size_t count_ = 0;
+    py::object others_{};
+};
+
+/// The arguments of `function(**named)`, which live as long as this.
+class named_arguments {
+  public:
+    named_arguments(const definition& of, py::dict named);
+    [[nodiscard]] const arguments& given() const { return given_; }
+
+  private:
+    py::dict named_;
+    py::tuple names_;
+    std::vector<PyObject*> values_;
+    arguments given_;
+};
+
+/// Sets Python's error of the C++ exception that is being handled, and returns null.
+PyObject* raised() noexcept;
+
+/// A result as Python's object.
+template <class T>
+[[nodiscard]] py::object to_object(T&& made) {
+    using value = std::remove_cvref_t<T>;
+    if constexpr (std::derived_from<value, py::object>) {
+        return std::forward<T>(made);
+    } else if constexpr (std::is_same_v<value, flops>) {
+        return to_int(made);
+    } else if constexpr (std::is_same_v<value, std::string> || std::is_same_v<value, std::string_view>) {
+        return py::str(made.data(), made.size());
+    } else {
+        return py::cast(std::forward<T>(made));
+    }
+}
+
+template <class Self>
+[[nodiscard]] decltype(auto) self_as(PyObject* self) {
+    if constexpr (std::is_same_v<Self, py::handle>) {
+        return py::handle(self);
+    } else {
+        return py::handle(self).cast<Self>();
+    }
+}
+
+template <class Function>
+struct parameters_of_call;
+template <class Function, class Result, class Self>
+struct parameters_of_call<Result (Function::*)(Self, const arguments&) const> {
+    using self = Self;
+};
+template <class Function, class Result>
+struct parameters_of_call<Result (Function::*)(const arguments&) const> {
+    using self = void;
+};
+template <class Function, class Result, class Self>
+struct parameters_of_call<Result (Function::*)(Self) const> {
+    using self = Self;
+};
+
+/// The definition of a lambda, which has no state: its type is all that a call needs to know.
+template <class Function>
+inline const definition* definition_of = nullptr;
+
+template <class Function>
+[[nodiscard]] PyObject* call(PyObject* self, PyObject* const* values, Py_ssize_t positional, PyObject* names) {
+    try {
+        using self_type = typename parameters_of_call<decltype(&Function::operator())>::self;
+        const arguments given(*definition_of<Function>, values, positional, names);
+        const auto made = [&]() -> decltype(auto) {
+            if constexpr (std::is_void_v<self_type>) {
+                return Function{}(given);
+            } else {
+                return Function{}(self_as<self_type>(self), given);
+            }
+        };
+        if constexpr (std::is_void_v<decltype(made())>) {
+            made();
+            return py::none().release().ptr();
+        } else {
+            return to_object(made()).release().ptr();
+        }
+    } catch (...) {
+        return raised();
+    }
+}
+
+using vectorcall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
+
+/// Makes a member of a class or a function of a module; `self` is how CPython writes its first argument.
+[[nodiscard]] const definition* add_method(py::handle type, std::string_view written, std::string meaning,
+                                           vectorcall as);
+[[nodiscard]] const definition* add_static(py::handle type, std::string_view written, std::string meaning,
+                                           vectorcall as);
+[[nodiscard]] const definition* add_function(py::module_& module, std::string_view written, std::string meaning,
+                                             vectorcall as);
+void add_property(py::handle type, const char* name, const char* meaning, PyObject* (*as)(PyObject*, void*));
+
+template <class Function>
+const definition& method(py::handle type, const std::string& written, std::string meaning, Function) {
+    definition_of<Function> = add_method(type, written, std::move(meaning), &call<Function>);
+    return *definition_of<Function>;
+}
+template <class Function>
+void static_method(py::handle type, const std::string& written, std::string meaning, Function) {
+    definition_of<Function> = add_static(type, written, std::move(meaning), &call<Function>);
+}
+template <class Function>
+void function(py::module_& module, const std::string& written, std::string meaning, Function) {
+    definition_of<Function> = add_function(module, written, std::move(meaning), &call<Function>);
+}
+
+template <class Function>
+void property(py::handle type, const char* name, Function, const char* meaning = nullptr) {
+    add_property(type, name, meaning, [](PyObject* self, void*) noexcept -> PyObject* {
+        try {
+            return to_object(
+                       Function{}(self_as<typename parameters_of_call<decltype(&Function::operator())>::self>(self)))
+                .release()
+                .ptr();
+        } catch (...) {
+            return raised();
+        }
+    });
+}
+
+/// The value of a new object that `__init__` or `__setstate__` makes; one that has a value keeps it.
+template <class T>
+void construct(py::handle self, std::unique_ptr<T> made) {
+    auto* const object = reinterpret_cast<py::detail::instance*>(self.ptr());
+    py::detail::value_and_holder held = object->get_value_and_holder(py::detail::get_type_info(typeid(T)));
+    if (!held.holder_constructed()) {
+        held.value_ptr() = made.release();
+        held.type->init_instance(object, nullptr);
+    }
+}
+
+/// `__init__` by a lambda that returns a T.
+template <class T, class Function>
+const definition& constructor(const py::class_<T>& type, const std::string& written, std::string meaning, Function) {
+    return method(type, written, std::move(meaning), [](py::handle self, const arguments& given) {
+        construct<T>(self, std::unique_ptr<T>(new T(Function{}(given))));
+    });
+}
+
+/// An operator of two objects of one class; of another it does not know it.
+template <class T, class Function>
+void operation(const py::class_<T>& type, const char* name, Function) {
+    method(type, std::string(name) + "(self, other)", "", [](py::handle self, const arguments& given) -> py::object {
+        const py::object other = given["other"];
+        if (!py::isinstance<T>(other)) {
+            return py::reinterpret_borrow<py::object>(Py_NotImplemented);
+        }
+        return to_object(Function{}(self.cast<T&>(), other.cast<const T&>()));
+    });
+}
+
+/// `==` of values. Those that can change have no hash.
+template <class T>
+void equality(const py::class_<T>& type) {
+    operation(type, "__eq__", [](const T& a, const T& b) { return a == b; });
+    py::setattr(type, "__hash__", py::none());
+}
+/// `==` and hash of immutable values, by a lambda that gives what they are equal by.
+template <class T, class Key>
+void equality(const py::class_<T>& type, Key) {
+    operation(type, "__eq__", [](const T& a, const T& b) { return to_object(Key{}(a)).equal(to_object(Key{}(b))); });
+    method(type, "__hash__(self)", "",
+           [](const T& value, const arguments&) { return py::hash(to_object(Key{}(value))); });
+}
+
+template <class T, class Text>
+void shown_as(const py::class_<T>& type, Text) {
+    method(type, "__repr__(self)", "", [](const T& value, const arguments&) { return Text{}(value); });
+}
+
+/// Pickles by two lambdas: the state of a value, and a value of a state. What an object keeps in its `__dict__`, as one
+/// of a subclass does, goes with it.
+template <class T, class State, class OfState>
+void pickles(const py::class_<T>& type, State, OfState) {
+    method(type, "__getstate__(self)", "", [](py::handle self, const arguments&) {
+        return py::make_tuple(State{}(self.cast<T&>()),
+                              py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none());
+    });
+    method(type, "__setstate__(self, state)", "", [](py::handle self, const arguments& given) {
+        const py::tuple state(given["state"]);
+        construct<T>(self, std::unique_ptr<T>(new T(OfState{}(py::object(state[0])))));
+        if (!state[1].is_none()) {
+            self.attr("__dict__").attr("update")(state[1]);
+        }
+    });
+}
+
+}  // namespace floptally::detail::python

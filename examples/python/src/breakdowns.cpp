@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "breakdowns.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <floptally/conventions/all.hpp>
+#include <floptally/count/convention.hpp>
+#include <floptally/input/input_padding.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/rule.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/report_table.hpp>
+#include <floptally/step/utilization.hpp>
+
+#include "accelerators.hpp"
+#include "binding.hpp"
+#include "inputs.hpp"
+#include "plans.hpp"
+#include "texts.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+report counted_work::whole() const {
+    report made = report_of(*as->model, as->counter, as->plan, batch, masks());
+    made.mfu = mfu;
+    made.padding = padding;
+    return made;
+}
+
+namespace {
+
+/// What a call counts: the model by the convention and the plan that it names, and its batch. `splits`: whether a
+/// padded batch is counted once more, for what its padding is spent on, and what has a past is kept.
+struct counted_batch {
+    counted_batch(const model_cost& model, const arguments& given, bool splits)
+        : as(folded(model, given)), counted(given, as->masks), batch(counted.counted(model.model(), as->masks)) {
+        if (splits) {
+            padding = floptally::padding_of(counted.input(), model.model(), as->counter, batch);
+        }
+    }
+
+    [[nodiscard]] static std::shared_ptr<const folded_model> folded(const model_cost& model, const arguments& given) {
+        const py::handle how = given.given("convention");
+        const py::handle plan = given.given("plan");
+        return model.folded(how ? to_convention(how) : conventions::exact, plan ? to_plan(plan, model) : model.plan());
+    }
+    [[nodiscard]] counted_work work() && {
+        counted_work made(std::move(as), std::move(batch));
+        made.padding = padding;
+        made.cached = counted.cached();
+        return made;
+    }
+
+    std::shared_ptr<const folded_model> as;
+    input_arguments counted;
+    tally batch;
+    std::optional<padding_flops> padding{};
+};
+
+/// The same with a time and a peak.
+counted_work measured(const counted_work& b, const arguments& given) {
+    const chosen_peak peak = peak_of(given);
+    const py::handle precisions = given.some("precisions");
+    mfu_report mfu{
+        .utilization = {},
+        .step = {.seconds = given.number("seconds"), .gpus = given.count("gpus", 1), .peak_tflops = peak.tflops},
+        .accelerator = peak.accelerator,
+        .precision = peak.precision,
+        .peak_source = peak.source,
+        .peak_kind = peak.kind,
+        .peak_quality = peak.quality};
+    mfu.utilization = utilize(b.work, b.batch, mfu.step);
+    if (precisions) {
+        const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
+        mfu.mixed =
+            mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
+                            precision_rules(to_text(precisions, "precisions"), name, to_clock_mhz(given["clock_mhz"])),
+                            mfu.step.peak_tflops)
+                .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
+    }
+    py::dict said;
+    said["seconds"] = mfu.step.seconds;
+    said["gpus"] = mfu.step.gpus;
+    said["accelerator"] = peak.accelerator.empty() ? py::object(py::none()) : py::str(peak.accelerator);
+    said["peak_tflops"] = given["peak_tflops"];
+    said["precision"] = peak.precision;
+    said["precisions"] = given["precisions"];
+    said["clock_mhz"] = given["clock_mhz"];
+    counted_work with_mfu = b;
+    with_mfu.mfu = mfu;
+    with_mfu.measured_by = said;
+    warn_above_peak(mfu.utilization.mfu);
+    return with_mfu;
+}
+
+/// What it was counted of, by what, and the step that was measured.
+py::tuple state_of(const counted_work& b) {
+    py::object step = py::none();
+    if (b.mfu) {
+        const py::object mixed = b.mfu->mixed ? py::object(py::make_tuple(b.mfu->mixed->mfu, b.mfu->mixed->peak_tflops))
+                                              : py::object(py::none());
+        step = py::make_tuple(b.mfu->step.seconds, b.mfu->step.gpus, b.mfu->step.peak_tflops, b.mfu->accelerator,
+                              b.mfu->precision, b.mfu->peak_source, static_cast<unsigned>(b.mfu->peak_kind),
+                              static_cast<unsigned>(b.mfu->peak_quality), mixed, b.measured_by);
+    }
+    py::object padding = py::none();
+    if (b.padding) {
+        padding = py::make_tuple(to_int(b.padding->useful), to_int(b.padding->in_slots), to_int(b.padding->mock),
+                                 to_int(b.padding->vocabulary));
+    }
+    py::object cached = py::none();
+    if (b.cached) {
+        py::list all;
+        for (const sequence& s : *b.cached) {
+            all.append(py::make_tuple(s.length, s.past));
+        }
+        cached = all;
+    }
+    return py::make_tuple(model_cost(b.as->model, b.as->plan), std::string(b.convention_name()), b.batch,
+                          b.shows_kept_masks, step, padding, cached);
+}
+
+counted_work of_state(const py::tuple& state) {
+    const auto& model = state[0].cast<const model_cost&>();
+    counted_work b(model.folded(to_convention(state[1]), model.plan()), state[2].cast<const tally&>(),
+                   state[3].cast<bool>());
+    if (!state[4].is_none()) {
+        const py::tuple step(state[4]);
+        b.mfu = mfu_report{.utilization = {},
+                           .step = {.seconds = step[0].cast<double>(),
+                                    .gpus = step[1].cast<std::uint64_t>(),
+                                    .peak_tflops = step[2].cast<double>()},
+                           .accelerator = step[3].cast<std::string>(),
+                           .precision = step[4].cast<std::string>(),
+                           .peak_source = step[5].cast<std::string>(),
+                           .peak_kind = static_cast<peak_kind>(step[6].cast<unsigned>()),
+                           .peak_quality = static_cast<source_quality>(step[7].cast<unsigned>())};
+        b.mfu->utilization = utilize(b.work, b.batch, b.mfu->step);
+        if (!step[8].is_none()) {
+            const py::tuple mixed(step[8]);
+            b.mfu->mixed = {mixed[0].cast<double>(), mixed[1].cast<double>()};
+        }
+        b.measured_by = step[9];
+    }
+    if (!state[5].is_none()) {
+        const py::tuple parts(state[5]);
+        const auto part = [&parts](std::size_t i) { return to_flops(parts[i], "padding"); };
+        b.padding = {part(0), part(1), part(2), part(3)};
+    }
+    if (!state[6].is_none()) {
+        b.cached.emplace();
+        for (const auto& [length, past] : state[6].cast<std::vector<std::pair<std::uint32_t, std::uint32_t>>>()) {
+            b.cached->push_back({.length = length, .past = past});
+        }
+    }
+    return b;
+}
+
+/// Sequences, tokens, squares and pairs as ints, in the form that they have as JSON, which would take 70 times as long.
+py::dict statistics_of(const counted_work& b) {
+    const auto both = [](std::uint64_t useful, std::uint64_t padded) {
+        py::dict out;
+        out["useful"] = useful;
+        out["padded"] = padded;
+        return out;
+    };
+    const auto words = [&](modality in) {
+        py::dict out;
+        for (const statistic what : {statistic::count, statistic::tokens, statistic::squares}) {
+            out[name_of(what)] = both(b.batch.get(view::useful, what, in), b.batch.get(view::padded, what, in));
+        }
+        return out;
+    };
+    py::dict out = words(modality::text);
+    for (const modality in : {modality::vision, modality::audio}) {
+        if (b.masks().has(in)) {
+            out[name_of(in)] = words(in);
+        }
+    }
+    py::list pairs;
+    for (const rule& m : b.masks()) {
+        py::dict counted;
+        counted["mask"] = m.name();
+        counted["value"] = both(b.batch.pairs(view::useful, m), b.batch.pairs(view::padded, m));
+        pairs.append(counted);
+    }
+    out["pairs"] = pairs;
+    return out;
+}
+
+/// Python's `View` of a breakdown.
+template <view Seen>
+py::object view_of(const counted_work& b) {
+    static const py::object* const view_class = new py::object(package_attribute("_breakdown", "View"));
+    static const py::object* const work_class = new py::object(package_attribute("_breakdown", "Work"));
+    py::dict components;
+    for (const component_flops& c : b.work.components()) {
+        const py::str name(c.name.view().data(), c.name.view().size());
+        components[name] = (*work_class)(name, to_int(c.get(Seen, phase::forward)), to_int(c.backward(Seen)),
+                                         to_int(c.get(Seen, phase::recompute)));
+    }
+    return (*view_class)(to_int(b.work.get(Seen, phase::forward)), to_int(b.work.backward(Seen)),
+                         to_int(b.work.get(Seen, phase::recompute)), components);
+}
+
+template <double utilization::*Rate>
+void rate(const py::class_<counted_work>& type, const char* name, const char* meaning) {
+    property(
+        type, name,
+        [](const counted_work& b) {
+            if (!b.mfu) {
+                throw error("seconds", "no step was measured: see Breakdown.measure()");
+            }
+            return b.mfu->utilization.*Rate;
+        },
+        meaning);
+}
+
+template <double mixed_precision_rate::*Rate>
+void mixed_rate(const py::class_<counted_work>& type, const char* name, const char* meaning) {
+    property(
+        type, name,
+        [](const counted_work& b) {
+            if (!b.mfu || !b.mfu->mixed) {
+                throw error("precisions", "none were given: see Breakdown.measure()");
+            }
+            return (*b.mfu->mixed).*Rate;
+        },
+        meaning);
+}
+
+void bind_class(py::module_& module) {
+    const py::class_<counted_work> type(module, "Breakdown",
+                                        R"(FLOPs of a batch: component x phase x view, as exact ints.
+
+useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute and
+what a fused attention backward computes again. str() is a table, in a notebook too.)");
+    property(
+        type, "total", [](const counted_work& b) { return b.work.total(view::useful); }, "Useful FLOPs of all phases.");
+    property(type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); });
+    property(type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); });
+    property(type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); });
+    property(type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); });
+    property(type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); });
+    property(type, "model_type", [](const counted_work& b) { return b.as->model->model_type; });
+    property(type, "convention", [](const counted_work& b) { return b.convention_name(); });
+    property(type, "plan", [](const counted_work& b) { return b.as->plan; });
+    property(type, "tally", [](const counted_work& b) { return b.batch; });
+    property(type, "notes", [](const counted_work& b) { return notes_of(b.whole()); });
+    property(
+        type, "is_upper_bound", [](const counted_work& b) { return b.work.is_upper_bound(); },
+        "Whether less may run: the plan trains parts of a model whose rows do not say what they read.");
+    property(
+        type, "padding", [](py::handle self) { return package_attribute("_breakdown", "padding_of")(self); },
+        "What the padded FLOPs are spent on, exact ints: useful, in_slots (the rest of the slots of real sequences), "
+        "mock (sequences without a real token) and vocabulary. None where nothing is padded, or where it was counted "
+        "before, as a tally or by a meter.");
+    property(
+        type, "statistics", [](const counted_work& b) { return statistics_of(b); },
+        "Sequences, tokens, squares and pairs, useful and padded.");
+    method(type,
+           "measure(self, seconds, *, gpus, accelerator=None, peak_tflops=None, precision='bf16', precisions=None, "
+           "peak_kind=None, clock_mhz=None)",
+           "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs. "
+           "precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, "
+           "measured); clock_mhz: of the accelerator's boost peak.",
+           [](const counted_work& b, const arguments& given) { return measured(b, given); });
+    property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
+    method(type, "to_dict(self)", "What the program prints as JSON: counts are decimal strings.",
+           [](const counted_work& b, const arguments&) { return json_object(report_json(b.whole())); });
+    method(type, "__str__(self)", "", [](const counted_work& b, const arguments&) { return report_table(b.whole()); });
+    method(type, "_repr_html_(self)", "", [](const counted_work& b, const arguments&) {
+        return package_attribute("_html", "to_html")(table_json(floptally::table_of(b.whole())));
+    });
+    shown_as(type, [](const counted_work& b) {
+        return "<Breakdown of " + b.as->model->model_type + ": " + to_string(b.work.total()) + " useful FLOPs, " +
+               std::string(b.convention_name()) + ">";
+    });
+    rate<&utilization::mfu>(type, "mfu",
+                            "Useful FLOPs over the peak; 0.412 is 41.2 %. Needs measure(), as the four below.");
+    rate<&utilization::padded_mfu>(type, "padded_mfu", "The same for every slot that kernels process.");
+    rate<&utilization::hfu>(type, "hfu", "The same for executed FLOPs.");
+    rate<&utilization::tflops_per_gpu>(type, "tflops_per_gpu", "Useful TFLOP/s of one GPU.");
+    rate<&utilization::tokens_per_second>(type, "tokens_per_second", "Real tokens, of all GPUs together.");
+    mixed_rate<&mixed_precision_rate::mfu>(type, "mixed_mfu",
+                                           "Each part of the work over the peak of its own precision.");
+    mixed_rate<&mixed_precision_rate::peak_tflops>(type, "mixed_peak_tflops",
+                                                   "The one peak that mixed_mfu stands for.");
+    pickles(
+        type, [](const counted_work& b) { return state_of(b); },
+        [](const py::object& state) { return of_state(py::tuple(state)); });
+}
+
+}  // namespace
+
+void bind_breakdowns(py::module_& module) {
+    bind_class(module);
+    const py::object type = module.attr("Cost");
+    const std::string how = "convention='exact', plan=None, " + input_signature();
+    const std::string meanings =
+        input_help() +
+        "    convention: a name, or one of `floptally.conventions()`.\n"
+        "    plan: what runs and what trains; a step that trains everything where it is not given.\n";
+    method(type, "flops(self, *, " + how + ")",
+           "FLOPs of a batch: component x phase x view, as exact ints.\n\nEverything that is given of the batch is "
+           "added up."
+           "\n\nArgs:\n" +
+               meanings,
+           [](const model_cost& model, const arguments& given) { return counted_batch(model, given, true).work(); });
+    method(type, "total(self, *, view='useful', " + how + ")",
+           "FLOPs of a batch as one exact int: what `flops()` has as its total, for less.\n\nArgs:\n"
+           "    view: \"useful\", \"padded\" or \"executed\".\n" +
+               meanings,
+           [](const model_cost& model, const arguments& given) {
+               const py::handle seen = given.given("view");
+               const counted_batch counted(model, given, false);
+               return counted.as->counter.total(counted.batch, seen ? to_view(seen) : view::useful);
+           });
+    function(
+        module,
+        "flops(config, *, " + input_signature() +
+            ", convention='exact', plan=None, mla='expanded', mtp=0, padded_vocab_size=0, page=None, strict=False)",
+        R"(FLOPs of one batch: component x phase x view, as exact ints.
+
+Everything that is given of the batch is added up. To count every step, keep the cost:
+`model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
+
+Args:
+    config: what `floptally.cost` takes, or a `Cost`.
+)" + meanings +
+            R"(    mla: core of latent attention, "expanded" or "absorbed".
+    mtp: layers of multi-token prediction that are trained.
+    padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
+    page: how the config of a model that is not known is read: the path or the text of a page, or several.
+    strict: a key that looks like structure and that nothing reads is an error, not a note.
+
+Raises:
+    floptally.Error: bad input, with the name of the field; a `ValueError`.
+)",
+        [](const arguments& given) {
+            const py::handle config = given.given("config");
+            py::dict options;
+            for (const char* const name : {"mla", "mtp", "padded_vocab_size", "page", "strict"}) {
+                if (const py::handle value = given.given(name)) {
+                    options[name] = value;
+                }
+            }
+            py::object read;
+            if (!py::isinstance<model_cost>(config) || !options.empty()) {
+                read = package_attribute("_cost", "cost")(config, **options);
+            }
+            return counted_batch((read ? py::handle(read) : config).cast<const model_cost&>(), given, true).work();
+        });
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "bytes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <floptally/batch/nonnegative.hpp>
+#include <floptally/bytes/byte_counter.hpp>
+#include <floptally/bytes/byte_report.hpp>
+#include <floptally/bytes/step_bytes.hpp>
+#include <floptally/conventions/all.hpp>
+#include <floptally/hardware/memory_bandwidth.hpp>
+#include <floptally/hardware/peak.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
+
+#include "accelerators.hpp"
+#include "binding.hpp"
+#include "inputs.hpp"
+#include "plans.hpp"
+#include "texts.hpp"
+#include "units.hpp"
+
+/// @file
+/// What a batch moves between memory and units. Python's `Bytes` is made of the JSON that stands here.
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// Sizes of elements by kind, and how many microbatches read the weights.
+struct byte_choice {
+    element_bits bits{};
+    std::uint64_t batches = 1;
+};
+
+constexpr const char* byte_keywords[] = {"weight_bits", "gradient_bits", "activation_bits", "cache_bits", "batches"};
+constexpr const char* byte_signature = "weight_bits=16, gradient_bits=16, activation_bits=16, cache_bits=16, batches=1";
+constexpr const char* byte_help = R"(    weight_bits: of a weight as it is read, 1 to 64.
+    gradient_bits: of a weight's gradient.
+    activation_bits: of an operand or a result.
+    cache_bits: of a cached key or value.
+    batches: microbatches of all replicas, each of which reads the weights.
+)";
+
+/// `value_of(name)`: null or None where it is not given.
+template <class ValueOf>
+byte_choice byte_choice_of(ValueOf value_of) {
+    const auto read = [&value_of](const char* name, std::uint64_t usual, std::uint64_t most) {
+        const py::object given = py::reinterpret_borrow<py::object>(value_of(name));
+        return !given || given.is_none() ? usual : to_count(given, name, 1, most);
+    };
+    return {.bits = {.weights = read("weight_bits", 16, 64),
+                     .gradients = read("gradient_bits", 16, 64),
+                     .activations = read("activation_bits", 16, 64),
+                     .cache = read("cache_bits", 16, 64)},
+            .batches = read("batches", 1, std::uint64_t{1} << 32U)};
+}
+byte_choice byte_choice_of(const arguments& given) {
+    return byte_choice_of([&given](const char* name) { return given.given(name); });
+}
+
+/// Bandwidth of one GPU's memory; none where nobody says it.
+std::optional<double> to_memory_tbps(py::handle part, py::handle memory_tbps) {
+    if (!memory_tbps.is_none()) {
+        const double given = to_number(memory_tbps, "memory_tbps");
+        floptally::detail::require_finite_positive(given, "memory_tbps");
+        return given;
+    }
+    const auto product = to_product(part);
+    const auto known = product ? memory_bandwidth_named(*product) : std::nullopt;
+    return known ? std::optional(known->tbps) : std::nullopt;
+}
+
+/// A step that trains keeps no cache; of another one the past must be known.
+bool is_past_known(const counted_work& work) { return work.cached || work.as->plan.counted == counted_passes::train; }
+
+step_bytes moved_by(const counted_work& work, const training_plan& plan, const byte_choice& how) {
+    if (!is_past_known(work)) {
+        throw error("tally",
+                    "was counted before, as a tally or by a meter, so that the past of its sequences, which reads the "
+                    "cache, is not known: count the batch itself");
+    }
+    byte_counter counter(*work.as->model, plan, how.bits, how.batches);
+    counter.add_counted(work.batch,
+                        work.cached ? std::span<const sequence>(*work.cached) : std::span<const sequence>{});
+    return counter.count();
+}
+
+/// {kind: bytes}
+template <class Count>
+py::dict by_kind(Count count) {
+    py::dict out;
+    for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+        const auto what = static_cast<byte_kind>(kind);
+        out[py::str(std::string(name(what)))] = to_int(flops{count(what)});
+    }
+    return out;
+}
+
+/// The JSON of a report, its table, the JSON of that, and {component: {phase: {kind: bytes}}}.
+py::tuple account_of(const counted_work& work, const byte_choice& how) {
+    if (work.convention_name() != conventions::exact.name) {
+        throw error("convention", "must be exact, whose products are those that move bytes, got \"" +
+                                      std::string(work.convention_name()) + "\"");
+    }
+    const byte_report made{.model_type = work.as->model->model_type,
+                           .work = work.work,
+                           .moved = moved_by(work, work.as->plan, how),
+                           .bits = how.bits,
+                           .batches = how.batches};
+    constexpr const char* phase_words[] = {"forward", "backward_data", "backward_weights", "recompute"};
+    py::dict phases;
+    for (const component_bytes& part : made.moved.components) {
+        py::dict own;
+        for (std::size_t during = 0; during < std::size(phase_words); ++during) {
+            own[phase_words[during]] =
+                by_kind([&](byte_kind what) { return part.get(static_cast<phase>(during), what); });
+        }
+        phases[py::str(std::string(part.name.view()))] = own;
+    }
+    return py::make_tuple(bytes_json(made), bytes_table(made), table_json(floptally::table_of(made)), phases);
+}
+
+double utilization_of_memory(const counted_work& work, const arguments& given) {
+    if (work.as->plan.counted != counted_passes::forward) {
+        throw error("plan", "must be of the forward alone, Plan(phase=\"forward\"): an MBU is of a decode step");
+    }
+    const py::object part = given["accelerator"];
+    auto tbps = to_memory_tbps(part, given["memory_tbps"]);
+    if (!tbps) {
+        if (part.is_none()) {
+            throw error("accelerator", "is missing, and no memory_tbps is given either");
+        }
+        tbps = memory_tbps_named(*to_product(part));
+    }
+    return model_bandwidth_utilization(moved_by(work, work.as->plan, byte_choice_of(given)), given.number("seconds"),
+                                       given.count("gpus", 1), *tbps);
+}
+
+}  // namespace
+
+std::optional<time_at_memory> memory_of(const counted_work& work, const py::dict& said, const training_plan& plan,
+                                        const std::vector<work_at_peak>& at_peaks) {
+    const auto value = [&said](const char* name) {
+        return said.contains(name) ? py::object(said[name]) : py::object(py::none());
+    };
+    const auto tbps = to_memory_tbps(value("accelerator"), value("memory_tbps"));
+    const byte_choice how = byte_choice_of(value);
+    for (const char* const name : byte_keywords) {
+        if (!tbps && !value(name).is_none()) {
+            throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
+        }
+    }
+    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(),
+                                    [](const plan_rule& rule) { return rule.state == weight_state::lora; });
+    const bool is_asked = !value("memory_tbps").is_none();
+    if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
+        return {};
+    }
+    return memory_time(moved_by(work, plan, how), at_peaks, *tbps, how.batches);
+}
+
+void bind_bytes(py::module_& module) {
+    const std::string keywords = byte_signature;
+    method(module.attr("Breakdown"), "bytes(self, *, " + keywords + ")",
+           std::string(R"(Bytes that this work moves between memory and units: component x phase x kind, as exact ints.
+
+Work of a tally or a meter is taken to have no cached past where it trains, and is an Error where it does not.
+
+Args:
+)") + byte_help,
+           [](py::handle self, const arguments& given) {
+               return package_attribute("_bytes", "Bytes")(self, **given.named());
+           });
+    method(module.attr("Cost"), "bytes(self, *, " + keywords + ", plan=None, " + input_signature() + ")",
+           std::string(R"(Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
+
+`flops(...).bytes(...)` in one call. docs/bytes.md says what is moved.
+
+Args:
+)") + byte_help +
+               "    plan: what runs and what trains; a step that trains everything where it is not given.\n" +
+               input_help(),
+           [](py::handle self, const arguments& given) {
+               py::dict batch = given.named();
+               py::dict bits;
+               for (const char* const name : byte_keywords) {
+                   if (batch.contains(name)) {
+                       bits[name] = batch.attr("pop")(name);
+                   }
+               }
+               return package_attribute("_bytes", "Bytes")(self.attr("flops")(**batch), **bits);
+           });
+    function(module, "_bytes(work, *, " + keywords + ")",
+             "What `Bytes` is made of: its JSON, its table, the JSON of that, its phases.", [](const arguments& given) {
+                 return account_of(given.as<const counted_work&>("work"), byte_choice_of(given));
+             });
+    function(module, "_mbu(work, *, seconds, gpus, accelerator=None, memory_tbps=None, " + keywords + ")",
+             "What `Bytes.mbu` is.", [](const arguments& given) {
+                 return utilization_of_memory(given.as<const counted_work&>("work"), given);
+             });
+}
+
+}  // namespace floptally::detail::python

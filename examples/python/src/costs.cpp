@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "costs.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <floptally/balance/sample_loads.hpp>
+#include <floptally/count/muon.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/version.hpp>
+
+#include "arrays.hpp"
+#include "binding.hpp"
+#include "masks.hpp"
+#include "plans.hpp"
+#include "rows.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+std::shared_ptr<const folded_model> model_cost::folded(const convention& how, const training_plan& plan) const {
+    for (const std::shared_ptr<const folded_model>& one : kept_) {
+        if (one->counter.counted_as().name == how.name && one->plan == plan) {
+            return one;
+        }
+    }
+    constexpr std::size_t most = 8;
+    auto made = std::make_shared<const folded_model>(model_, how, plan);
+    if (kept_.size() == most) {
+        kept_.erase(kept_.begin());
+    }
+    return kept_.emplace_back(std::move(made));
+}
+
+const training_plan& to_plan(py::handle plan, const model_cost& model) {
+    return plan.is_none() ? model.plan() : to_plan(plan);
+}
+
+namespace {
+
+py::tuple part_state(const model_part& s) {
+    return py::make_tuple(std::string(s.name.view()), static_cast<unsigned>(s.role), cost_state(s.cost), s.first_layer,
+                          s.repeat, s.elsewhere, s.beside);
+}
+
+model_part part_of_state(const py::tuple& s) {
+    return {.name = s[0].cast<std::string>(),
+            .role = static_cast<part_role>(to_count(s[1], "role", 0, static_cast<unsigned>(part_role::anywhere))),
+            .cost = cost_of_state(s[2]),
+            .first_layer = s[3].cast<std::uint64_t>(),
+            .repeat = s[4].cast<std::uint64_t>(),
+            .elsewhere = s[5].cast<bool>(),
+            .beside = s[6].cast<bool>()};
+}
+
+py::tuple tower_state(const tower_input& t) {
+    const py::object image = t.image ? static_cast<py::object>(py::make_tuple(t.image->t, t.image->h, t.image->w))
+                                     : static_cast<py::object>(py::none());
+    const py::object clip =
+        t.clip ? static_cast<py::object>(py::int_(t.clip->frames)) : static_cast<py::object>(py::none());
+    return py::make_tuple(static_cast<unsigned>(t.in), image, clip, t.units.name(), t.per_unit, t.per_frame,
+                          t.per_token, t.are_keys);
+}
+
+tower_input tower_of_state(const py::tuple& s) {
+    tower_input t{.in = static_cast<modality>(to_count(s[0], "tower", 0, modality_count - 1)),
+                  .units = mask_of_text(s[3].cast<std::string>()),
+                  .per_unit = s[4].cast<std::uint64_t>(),
+                  .per_frame = s[5].cast<std::uint64_t>(),
+                  .per_token = s[6].cast<std::uint64_t>(),
+                  .are_keys = s[7].cast<bool>()};
+    if (!s[1].is_none()) {
+        const py::tuple side(s[1]);
+        t.image = grid{side[0].cast<std::uint32_t>(), side[1].cast<std::uint32_t>(), side[2].cast<std::uint32_t>()};
+    }
+    if (!s[2].is_none()) {
+        t.clip = audio_clip{s[2].cast<std::uint32_t>()};
+    }
+    return t;
+}
+
+py::tuple model_state(const model_config& model) {
+    py::list parts;
+    for (const model_part& one : model.parts) {
+        parts.append(part_state(one));
+    }
+    py::list towers;
+    for (const tower_input& one : model.towers) {
+        towers.append(tower_state(one));
+    }
+    py::list masks;  // which no row need have
+    for (const rule& one : model.cost.masks()) {
+        masks.append(one.name());
+    }
+    return py::make_tuple(std::string(version), model.model_type, cost_state(model.cost), model.notes, parts, towers,
+                          masks);
+}
+
+model_config model_of_state(const py::tuple& state) {
+    if (const auto version_of = state[0].cast<std::string>(); version_of != version) {  // no silent carry of numbers
+        throw error("version", "this cost was pickled by floptally " + version_of + ", this is " + version);
+    }
+    model_config model{.model_type = state[1].cast<std::string>(),
+                       .cost = cost_of_state(state[2]),
+                       .notes = state[3].cast<std::vector<std::string>>(),
+                       .parts = {},
+                       .towers = {}};
+    for (const py::handle one : state[4]) {
+        model.parts.push_back(part_of_state(one.cast<py::tuple>()));
+    }
+    for (const py::handle one : state[5]) {
+        model.towers.push_back(tower_of_state(one.cast<py::tuple>()));
+    }
+    for (const py::handle one : state[6]) {
+        model.cost.keep(mask_of_text(one.cast<std::string>()));
+    }
+    return model;
+}
+
+/// A sum has no parts: a plan with rules takes it as one part.
+model_cost sum_of(const model_cost& a, const model_cost& b) {
+    if (!(a.plan() == b.plan())) {
+        throw error("plan", "the two costs train by different plans: give both one by planned(), or count each alone");
+    }
+    model_config sum{.model_type = a.model().model_type + " + " + b.model().model_type,
+                     .cost = a.of() + b.of(),
+                     .notes = a.model().notes,
+                     .parts = {},
+                     .towers = a.model().towers};
+    sum.notes.insert(sum.notes.end(), b.model().notes.begin(), b.model().notes.end());
+    sum.towers.insert(sum.towers.end(), b.model().towers.begin(), b.model().towers.end());
+    return model_cost(std::move(sum), a.plan());
+}
+
+/// (components, load[, weight]), as `load_rule` has them.
+load_rule to_load_rule(py::handle item, const std::string& field) {
+    const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
+    const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
+    if (!is_tuple || !py::isinstance<py::str>(of[0])) {
+        throw error(field, "must be (components, load) or (components, load, weight), got " + shown(item));
+    }
+    constexpr std::uint64_t most_loads = 1000;
+    return {.components = of[0].cast<std::string>(),
+            .load = to_count(of[1], field, 0, most_loads),
+            .weight = of.size() == 3 ? to_count(of[2], field) : 1};
+}
+
+py::list loads_of_samples(const model_cost& model, const arguments& given) {
+    std::vector<load_rule> by;
+    for (const py::handle rule : given["rules"]) {
+        by.push_back(to_load_rule(rule, indexed("rules", by.size())));
+    }
+    const auto samples = given.as<std::vector<tally>>("samples");
+    const auto counter = model.folded(to_convention(given["convention"]), to_plan(given["plan"], model));
+    const std::vector<flops> sums = sample_loads(counter->counter, samples, by, to_view(given["view"]));
+    py::list all;
+    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
+        py::list loads;
+        for (std::size_t load = 0; load < loads_of(by); ++load) {
+            loads.append(to_int(sums[sample * loads_of(by) + load]));
+        }
+        all.append(loads);
+    }
+    return all;
+}
+
+py::list flops_of_samples(const model_cost& model, const arguments& given) {
+    const integers numbers(given["lengths"], "lengths");
+    const view seen = to_view(given["view"]);
+    const auto folded = model.folded(to_convention(given["convention"]), to_plan(given["plan"], model));
+    std::vector<flops> costs;
+    numbers.view().visit(
+        [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(folded->counter, all, seen); }); });
+    py::list all(costs.size());
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        PyList_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), to_int(costs[i]).release().ptr());
+    }
+    return all;
+}
+
+}  // namespace
+
+void bind_costs(py::module_& module) {
+    const py::class_<model_cost> type(module, "Cost", R"(The row of integer coefficients that a model is, immutable.
+
+Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row by
+row.)");
+    static_method(type, "from_rows(rows, *, model_type='rows', notes=[])",
+                  "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).",
+                  [](const arguments& given) {
+                      return model_cost({.model_type = given.text("model_type"),
+                                         .cost = cost_of_rows(given["rows"]),
+                                         .notes = given.as<std::vector<std::string>>("notes"),
+                                         .parts = {},
+                                         .towers = {}});
+                  });
+    method(type, "sample_flops(self, lengths, *, convention='exact', plan=None, view='useful')",
+           "FLOPs of each sequence: what balance() takes. They add up to the batch's.",
+           [](const model_cost& model, const arguments& given) { return flops_of_samples(model, given); });
+    method(type, "sample_loads(self, samples, rules, *, convention='exact', plan=None, view='useful')",
+           R"(Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
+
+rules: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
+and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)",
+           [](const model_cost& model, const arguments& given) { return loads_of_samples(model, given); });
+    property(type, "model_type", [](const model_cost& c) { return c.model().model_type; });
+    property(
+        type, "notes", [](const model_cost& c) { return c.model().notes; },
+        "What the reader decided where the config is silent.");
+    property(
+        type, "parameters", [](const model_cost& c) { return c.of().parameters(); },
+        "Weights stored: all experts; a tied embedding once.");
+    property(type, "components", [](const model_cost& c) {
+        py::list names;
+        for (const component_name& name : c.of().components()) {
+            names.append(std::string(name.view()));
+        }
+        return names;
+    });
+    property(type, "masks",
+             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); });
+    property(type, "rows", [](const model_cost& c) { return rows_of(c.of()); });
+    method(
+        type, "keep(self, word)",
+        "The same model, whose tallies and meters keep a word that it does not count: Mask.measured(\"loss_tokens\").",
+        [](const model_cost& c, const arguments& given) {
+            model_config wider = c.model();
+            wider.cost.keep(given.as<const mask&>("word"));
+            return model_cost(std::move(wider), c.plan());
+        });
+    method(type, "with_muon(self, *, plan=None, iterations=5, others=[])",
+           R"(The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
+
+They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
+optimizer steps, as in Rule ("moe.router", "vision.*").)",
+           [](const model_cost& c, const arguments& given) {
+               muon how{.iterations = given.count("iterations")};
+               for (const std::string& other : given.as<std::vector<std::string>>("others")) {
+                   how.others.push_back(other, "others");
+               }
+               return model_cost(floptally::with_muon(c.model(), to_plan(given["plan"], c), how), c.plan());
+           });
+    property(
+        type, "plan", [](const model_cost& c) { return c.plan(); },
+        "What runs and what trains where no plan is given: everything, or what a model with adapters says.");
+    method(type, "planned(self, plan)", "The same model, counted by this plan wherever none is given.",
+           [](const model_cost& c, const arguments& given) {
+               return c.with_plan(given.as<const training_plan&>("plan"));
+           });
+    operation(type, "__add__", [](const model_cost& a, const model_cost& b) { return sum_of(a, b); });
+    method(type, "__rmul__(self, times)", "", [](const model_cost& c, const arguments& given) {
+        return model_cost({.model_type = c.model().model_type,
+                           .cost = given.as<std::uint64_t>("times") * c.of(),
+                           .notes = c.model().notes,
+                           .parts = {},
+                           .towers = c.model().towers},
+                          c.plan());
+    });
+    equality(type);
+    shown_as(type, [](const model_cost& c) {
+        return "<Cost of " + c.model().model_type + ": " + std::to_string(c.of().parameters()) + " parameters>";
+    });
+    pickles(
+        type, [](const model_cost& c) { return py::make_tuple(model_state(c.model()), c.plan()); },
+        [](const py::object& state) {
+            const py::tuple s(state);
+            return model_cost(model_of_state(s[0]), s[1].cast<training_plan>());
+        });
+}
+
+}  // namespace floptally::detail::python

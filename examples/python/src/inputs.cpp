@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "inputs.hpp"
+
+#include <algorithm>
+#include <iterator>
+
+#include <floptally/batch/split_tally.hpp>
+#include <floptally/batch/tower_inputs.hpp>
+#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/input/add_input.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/text/error.hpp>
+
+#include "masks.hpp"
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// A keyword of what counts a batch.
+struct input_keyword {
+    const char* name;
+    const char* meaning;
+};
+
+constexpr input_keyword input_keywords[] = {
+    {"lengths", "[n] tokens of each sequence; of an encoder-decoder, of its decoder."},
+    {"row_length", "with `lengths`: tokens that each row of a BSHD batch is padded to."},
+    {"encoder_lengths", "[n] tokens on the encoder's side of each of `lengths`."},
+    {"cu_seqlens", "[n + 1] boundaries of a packed row: 0, L1, L1 + L2, ..."},
+    {"cu_seqlens_padded", "[n + 1] boundaries of the slots that kernels process."},
+    {"cu_seqlens_real",
+     "[m + 1] boundaries of the real sequences alone, where `cu_seqlens` has mock sequences after them."},
+    {"num_real_seqs", "sequences after these are mock sequences: padded, not useful."},
+    {"attention_mask", "[batch, tokens] of 0 and 1: ones are useful, the shape is padded."},
+    {"new_tokens", "(n, past) of each sequence: n new tokens after past cached ones."},
+    {"sequences", "(contextual, history, targets[, group]) of each sequence of an HSTU model."},
+    {"grid_thw", "[n, 3] frames, rows and columns of patches, before merging, of each image or clip."},
+    {"images", "how many images of the fixed size that the config states."},
+    {"audio_frames", "[n] frames of each clip that enters an audio tower."},
+    {"routed", "(useful, padded) visits of tokens to experts over all layers, as measured."},
+    {"measured", "{name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has."},
+    {"tally", "a batch that was counted before."}};
+
+/// (c, h, t) or (c, h, t, g) of an HSTU sequence.
+sequence to_hstu_sequence(py::handle value, const std::string& field) {
+    if (!is_sequence(value) || (py::len(value) != 3 && py::len(value) != 4)) {
+        throw error(field,
+                    "must be (c, h, t) or (c, h, t, g): contextual tokens, history, targets and their group, "
+                    "got " +
+                        shown(value));
+    }
+    const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
+    const std::uint64_t group =
+        numbers.size() == 4 ? to_count(numbers[3], indexed(field, 3), 1, max_sequence_length) : 1;
+    return hstu_sequence(to_length(numbers[0], indexed(field, 0)), to_length(numbers[1], indexed(field, 1)),
+                         to_length(numbers[2], indexed(field, 2)), static_cast<std::uint32_t>(group), field);
+}
+
+/// (n, past)
+sequence to_cached_sequence(py::handle value, const std::string& field) {
+    if (!is_sequence(value) || py::len(value) != 2) {
+        throw error(field, "must be (n, past): new tokens and those that are cached, got " + shown(value));
+    }
+    const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
+    const sequence s{.length = to_length(numbers[0], indexed(field, 0)),
+                     .past = to_length(numbers[1], indexed(field, 1))};
+    if (std::uint64_t{s.length} + s.past > max_sequence_length) {
+        throw error(field, "n + past must be at most " + std::to_string(max_sequence_length) + ", got " + shown(value));
+    }
+    return s;
+}
+
+/// A list of sequences, each as `to_one` reads it.
+template <class ToOne>
+std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_one) {
+    require_in_host_memory(list, field);
+    if (!is_sequence(list)) {
+        throw error(field, "must be a list of tuples, got " + shown(list));
+    }
+    std::vector<sequence> all;
+    for (const py::handle one : py::reinterpret_borrow<py::object>(list)) {
+        all.push_back(to_one(one, indexed(field, all.size())));
+    }
+    return all;
+}
+
+/// A number that a GPU may have counted.
+std::uint64_t number_in(py::handle value, std::string_view field) {
+    require_in_host_memory(value, field);
+    return to_count(value, field);
+}
+
+/// {name: useful}, or {name: (useful, padded)}, of words that the masks have.
+tally measured_words(py::handle words, const mask_set& masks) {
+    if (!py::isinstance<py::dict>(words)) {
+        throw error("measured", "must be a dict of names to integers or (useful, padded), got " + shown(words));
+    }
+    tally sum{masks};
+    for (const auto& [key, value] : py::reinterpret_borrow<py::dict>(words)) {
+        if (!py::isinstance<py::str>(key)) {
+            throw error("measured", "must have names as keys, got " + shown(key));
+        }
+        const auto name = key.cast<std::string>();
+        require_in_host_memory(value, name);
+        if (!is_sequence(value) || index_of(value)) {  // a tensor of one number is both
+            const std::uint64_t useful = to_count(value, name);
+            sum.add_measured(name, useful, useful);
+            continue;
+        }
+        if (py::len(value) != 2) {
+            throw error(name, "must be an integer or (useful, padded), got " + shown(value));
+        }
+        const auto both = py::tuple(py::reinterpret_borrow<py::object>(value));
+        sum.add_measured(name, number_in(both[0], name), number_in(both[1], name));
+    }
+    return sum;
+}
+
+std::string names_of(const mask_set& masks) {
+    std::string names;
+    for (const rule& m : masks) {
+        append_item(names, m.name());
+    }
+    return names.empty() ? "no pairs" : "the pairs of " + names;
+}
+
+}  // namespace
+
+std::string input_signature() {
+    std::string text;
+    for (const input_keyword& each : input_keywords) {
+        append_item(text, std::string(each.name) + "=None");
+    }
+    return text;
+}
+
+std::string input_help() {
+    std::string text;
+    for (const input_keyword& each : input_keywords) {
+        text.append("    ").append(each.name).append(": ").append(each.meaning).append("\n");
+    }
+    return text;
+}
+
+std::vector<sequence> to_hstu_sequences(py::handle list) { return to_sequences(list, "sequences", to_hstu_sequence); }
+std::vector<sequence> to_new_tokens(py::handle list) { return to_sequences(list, "new_tokens", to_cached_sequence); }
+
+input_arguments::input_arguments(const arguments& given, const mask_set& masks) : given_(given) {
+    read_lengths();
+    read_boundaries();
+    if (const py::handle list = given_.some("sequences")) {
+        input_.sequences = to_hstu_sequences(list);
+    }
+    if (const py::handle list = given_.some("new_tokens")) {
+        input_.new_tokens = python::to_new_tokens(list);
+    }
+    if (const py::handle grids = given_.some("grid_thw")) {
+        read_grids(grids);
+    }
+    if (const py::handle images = given_.some("images")) {
+        constexpr std::uint64_t most = 100'000'000;
+        input_.images = to_count(images, "images", 1, most);
+        integers_ += input_.images;
+    }
+    if (const py::handle frames = given_.some("audio_frames")) {
+        input_.audio_frames = keep(frames, "audio_frames");
+    }
+    read_counted(masks);
+    if (!input_.names_any() && input_.tallies.empty()) {
+        throw error("lengths",
+                    "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, sequences, grid_thw, "
+                    "images, audio_frames or tally");
+    }
+}
+
+std::optional<std::vector<sequence>> input_arguments::cached() const {
+    if (gives_tally_) {
+        return {};
+    }
+    std::vector<sequence> all;
+    std::copy_if(input_.new_tokens.begin(), input_.new_tokens.end(), std::back_inserter(all),
+                 [](const sequence& one) { return one.past != 0; });
+    return all;
+}
+
+tally input_arguments::counted(const model_config& model, const mask_set& masks) const {
+    if (gives_routed_ && std::none_of(model.cost.rows().begin(), model.cost.rows().end(),
+                                      [](const cost_row& row) { return row.what == statistic::routed; })) {
+        throw error("routed", model.model_type +
+                                  " counts no visits to experts: it has none, or its tokens visit as "
+                                  "many as its config says");
+    }
+    tally sum{masks};
+    without_gil(integers_, [&] { add_input(input_, model, sum); });
+    return sum;
+}
+
+integer_view input_arguments::keep(py::handle value, const char* field, std::size_t columns) {
+    const integer_view view = kept_.at(kept_count_++).emplace(value, field, columns).view();
+    integers_ += view.size();
+    return view;
+}
+
+void input_arguments::read_lengths() {
+    const py::handle lengths = given_.some("lengths");
+    const py::handle row_length = given_.some("row_length");
+    if (row_length && !lengths) {
+        throw error("row_length", "needs lengths");
+    }
+    if (lengths) {
+        input_.lengths.push_back({"lengths", keep(lengths, "lengths")});
+        if (row_length) {
+            input_.lengths.back().row_length = to_count(row_length, "row_length");
+        }
+    }
+    if (const py::handle others = given_.some("encoder_lengths")) {
+        input_.encoder_lengths = keep(others, "encoder_lengths");
+    }
+}
+
+void input_arguments::read_boundaries() {
+    const py::handle cu_seqlens = given_.some("cu_seqlens");
+    const py::handle padded = given_.some("cu_seqlens_padded");
+    const py::handle num_real_seqs = given_.some("num_real_seqs");
+    const py::handle real_alone = given_.some("cu_seqlens_real");
+    if (!cu_seqlens) {
+        if (padded || real_alone || num_real_seqs) {
+            throw error(padded       ? "cu_seqlens_padded"
+                        : real_alone ? "cu_seqlens_real"
+                                     : "num_real_seqs",
+                        "needs cu_seqlens");
+        }
+        return;
+    }
+    const integer_view real = keep(cu_seqlens, "cu_seqlens");
+    input_.boundaries = {real, padded ? std::optional(keep(padded, "cu_seqlens_padded")) : std::nullopt,
+                         num_real_seqs ? number_in(num_real_seqs, "num_real_seqs") : all_sequences,
+                         real_alone ? std::optional(keep(real_alone, "cu_seqlens_real")) : std::nullopt};
+}
+
+void input_arguments::read_grids(py::handle grid_thw) {
+    const integer_view numbers = keep(grid_thw, "grid_thw", 3);
+    numbers.visit([&](const auto& thw) {
+        listed_grids(thw).each([&](const grid& patches, const grid&) { input_.grids.push_back(patches); });
+    });
+}
+
+void input_arguments::read_counted(const mask_set& masks) {
+    if (const py::handle flags = given_.some("attention_mask")) {
+        split_tally rows{masks};
+        add_attention_mask(rows, flags);
+        input_.rows.push_back({"attention_mask", rows.real(), rows.mock()});
+    }
+    if (const py::handle routed = given_.some("routed")) {
+        if (!is_sequence(routed) || py::len(routed) != 2) {
+            throw error("routed", "must be (useful, padded) visits to experts, got " + shown(routed));
+        }
+        const py::tuple visits(py::reinterpret_borrow<py::object>(routed));
+        tally sum{masks};
+        sum.add_routed(number_in(visits[0], "routed[0]"), number_in(visits[1], "routed[1]"));
+        input_.tallies.push_back(sum);
+        gives_routed_ = true;
+    }
+    const py::handle words = given_.some("measured");
+    if (words) {
+        input_.tallies.push_back(measured_words(words, masks));
+    }
+    add_pass(words, masks);
+    if (const py::handle counted = given_.some("tally")) {
+        if (!py::isinstance<tally>(counted)) {
+            throw error("tally", "must be a floptally.Tally, got " + shown(counted));
+        }
+        const auto& sum = counted.cast<const tally&>();
+        if (!(sum.masks() == tally{masks}.masks())) {
+            throw error("tally", "keeps " + names_of(sum.masks()) + " and must keep " + names_of(tally{masks}.masks()) +
+                                     ": make it with Tally(cost, convention=…, plan=…) or Meter.new_tally()");
+        }
+        input_.tallies.push_back(sum);
+        gives_tally_ = true;
+    }
+}
+
+void input_arguments::add_pass(py::handle words, const mask_set& masks) {
+    const py::str name(passes_word.data(), passes_word.size());
+    const bool said = words && words.contains(name);
+    const bool kept = std::any_of(masks.begin(), masks.end(), [](const rule& one) { return counts_passes(one); });
+    if (kept && !said && input_.names_any()) {
+        tally sum{masks};
+        sum.add_measured(passes_word, 1, 1);
+        input_.tallies.push_back(sum);
+    }
+}
+
+}  // namespace floptally::detail::python

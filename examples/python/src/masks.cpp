@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "masks.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <pybind11/numpy.h>
+#include <string>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/lists/array_view.hpp>
+#include <floptally/rules/length_block.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/measured.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/rule.hpp>
+#include <floptally/rules/rule_table.hpp>
+#include <floptally/rules/rule_text.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/text/error.hpp>
+
+#include "binding.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// A rule that a Python callable is: its parameters say which. The interpreter's lock is taken for each call, so that
+/// counting without it stays possible.
+struct callable_rule {
+    std::int32_t index;
+    std::int32_t is_causal;
+
+    static constexpr std::string_view name = "callable";
+    static constexpr bool frames_are_sequences = false;
+
+    struct entry {
+        std::string name;
+        py::object count;
+        bool vectorized;
+        bool causal;
+        std::int32_t index;
+
+        [[nodiscard]] callable_rule as_rule() const { return {index, causal ? 1 : 0}; }
+    };
+    /// All of the process. Never destroyed: the interpreter may be gone before.
+    [[nodiscard]] static std::deque<entry>& all() {
+        static auto* const entries = new std::deque<entry>;
+        return *entries;
+    }
+
+    [[nodiscard]] static mask make(const std::string& called, const py::object& count, bool vectorized, bool causal) {
+        if (!is_name(called)) {
+            throw error("name", "must be of a-z, 0-9 and _, got \"" + called + "\"");
+        }
+        if (is_of_library(called)) {
+            throw error("name", "\"" + called + "\" is a rule of the library");
+        }
+        if (PyCallable_Check(count.ptr()) == 0) {
+            throw error("count", "must be callable, got " + shown(count));
+        }
+        if (const entry* known = find(called)) {
+            if (!known->count.is(count) || known->vectorized != vectorized || known->causal != causal) {
+                throw error("name", "\"" + called + "\" is another callable already");
+            }
+            return mask(known->as_rule());
+        }
+        const auto index = static_cast<std::int32_t>(all().size());
+        return mask(all().emplace_back(entry{called, count, vectorized, causal, index}).as_rule());
+    }
+
+    [[nodiscard]] static bool is_name(std::string_view text) {
+        return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
+    }
+    /// Whether the text form of a rule of the library begins so: it would be read as that one.
+    [[nodiscard]] static bool is_of_library(std::string_view text) {
+        const std::string call = std::string(text) + "(1)";
+        try {
+            rule read;
+            const array_view<const rule_table*> tables = tables_in(library_rules{});
+            return is_struct_of(text, tables) || read_rule(text, read, tables) || read_rule(call, read, tables);
+        } catch (const error&) {  // its, but not with that parameter
+            return true;
+        }
+    }
+    /// The entry of that name, or null.
+    [[nodiscard]] static const entry* find(std::string_view text) {
+        for (const entry& one : all()) {
+            if (one.name == text) {
+                return &one;
+            }
+        }
+        return nullptr;
+    }
+
+    std::uint64_t operator()(const sequence& s) const {
+        const py::gil_scoped_acquire lock;
+        const entry& own = all()[static_cast<std::size_t>(index)];
+        if (!own.vectorized) {
+            return to_count(own.count(s.length, s.past, s.keys), own.name);
+        }
+        if (s.past != 0 || s.keys != 0) {
+            throw error(own.name, "takes lengths only: register it without vectorized for a past or an encoder");
+        }
+        const std::int64_t length = s.length;
+        return sum_of(own, &length, 1);
+    }
+    template <class N>
+    [[nodiscard]] std::uint64_t over(const length_block<N>& block) const {
+        const py::gil_scoped_acquire lock;
+        const entry& own = all()[static_cast<std::size_t>(index)];
+        if (own.vectorized) {
+            std::int64_t lengths[block_size];
+            for (std::size_t i = 0; i < block.size; ++i) {
+                lengths[i] = block.lengths[i];
+            }
+            return sum_of(own, lengths, block.size);
+        }
+        floptally::checked sum(0, own.name);
+        for (std::size_t i = 0; i < block.size; ++i) {
+            sum += (*this)(sequence{static_cast<std::uint32_t>(block.lengths[i])});
+        }
+        return sum;
+    }
+    [[nodiscard]] constexpr pair_shape shape() const { return is_causal != 0 ? pair_shape::causal : pair_shape::units; }
+    void write(std::string& to) const {
+        const py::gil_scoped_acquire lock;  // the list may grow meanwhile
+        to.append(all()[static_cast<std::size_t>(index)].name);
+    }
+    [[nodiscard]] static bool read(std::string_view text, callable_rule& made) {
+        const entry* known = find(text);
+        made = known != nullptr ? known->as_rule() : made;
+        return known != nullptr;
+    }
+
+  private:
+    [[nodiscard]] static bool is_struct_of(std::string_view text, array_view<const rule_table*> tables) {
+        for (const rule_table* one : tables) {
+            if (one->name == text) {
+                return true;
+            }
+        }
+        return false;
+    }
+
+    [[nodiscard]] static std::uint64_t sum_of(const entry& own, const std::int64_t* lengths, std::size_t n) {
+        const py::object counts = own.count(py::array_t<std::int64_t>(static_cast<py::ssize_t>(n), lengths));
+        const py::ssize_t size = PyObject_Size(counts.ptr());
+        if (size != static_cast<py::ssize_t>(n)) {
+            PyErr_Clear();
+            throw error(own.name, "must return a number for each of " + std::to_string(n) + " lengths, got " +
+                                      (size < 0 ? shown(counts) : std::to_string(size)));
+        }
+        floptally::checked sum(0, own.name);
+        for (const py::handle one : counts) {
+            sum += to_count(one, own.name);
+        }
+        return sum;
+    }
+};
+
+}  // namespace
+
+mask mask_of_text(std::string_view text) {
+    if (callable_rule::is_name(text) && !callable_rule::is_of_library(text) && callable_rule::find(text) == nullptr) {
+        throw error("mask", "\"" + std::string(text) +
+                                "\" is none of the library's, and no callable of that name is registered: call "
+                                "Mask.from_callable first");
+    }
+    return rule_named<callable_rule>(text);
+}
+
+std::uint32_t to_length(py::handle value, std::string_view field) {
+    return static_cast<std::uint32_t>(to_count(value, field, 0, max_sequence_length));
+}
+
+mask_set to_masks(py::handle list) {
+    mask_set masks;
+    for (const py::handle item : py::reinterpret_borrow<py::object>(list)) {
+        if (!py::isinstance<mask>(item)) {
+            throw error("masks", "must be floptally.Mask objects, got " + shown(item));
+        }
+        masks.find_or_add(item.cast<mask>(), "masks");
+    }
+    return masks;
+}
+
+void bind_masks(py::module_& module) {
+    py::class_<mask> type(module, "Mask",
+                          "Which keys a query attends, as an immutable value. Made by its static methods.");
+    static_method(type, "causal()", "A query sees itself and what came before: L(L+1)/2.",
+                  [](const arguments&) { return mask::causal(); });
+    static_method(type, "bidirectional()", "Every query sees every key: L².",
+                  [](const arguments&) { return mask::bidirectional(); });
+    static_method(type, "sliding_window(tokens)", "Causal over the last `tokens` tokens, the token itself among them.",
+                  [](const arguments& given) { return mask::sliding_window(given.as<std::int64_t>("tokens")); });
+    static_method(type, "window(left, right)", "`left` keys before and `right` after the query's own; -1 is unlimited.",
+                  [](const arguments& given) {
+                      return mask::window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
+                  });
+    static_method(type, "chunked(tokens)", "Causal within consecutive chunks.",
+                  [](const arguments& given) { return mask::chunked(given.as<std::int64_t>("tokens")); });
+    static_method(type, "top_k(keys)", "Causal over the `keys` best keys only.",
+                  [](const arguments& given) { return mask::top_k(given.as<std::int64_t>("keys")); });
+    static_method(type, "compressed_keys(ratio)",
+                  "Causal over compressed keys: each complete block of `ratio` tokens is one.",
+                  [](const arguments& given) { return mask::compressed_keys(given.as<std::int64_t>("ratio")); });
+    static_method(type, "cross_attention()", "Every query sees every token of the other side.",
+                  [](const arguments&) { return mask::cross_attention(); });
+    static_method(type, "encoder()", "Every token of the other side sees every other.",
+                  [](const arguments&) { return mask::encoder(); });
+    static_method(type, "encoder_window(left, right)",
+                  "Every token of the other side sees `left` before it and `right` after it; -1 is unlimited.",
+                  [](const arguments& given) {
+                      return mask::encoder_window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
+                  });
+    static_method(type, "prefix_lm(tokens)", "Causal, but the first `tokens` keys are seen by every query.",
+                  [](const arguments& given) { return mask::prefix_lm(given.as<std::int64_t>("tokens")); });
+    static_method(
+        type,
+        "hstu(*, is_causal=True, contextual=True, max_attn_len=0, min_full_attn_seq_len=0, "
+        "windowed_targets=True, targets_share_place=False)",
+        "Contextual rows, history and targets of an HSTU layer.", [](const arguments& given) {
+            return mask::hstu({given.flag("is_causal"), given.flag("contextual"),
+                               given.as<std::int64_t>("max_attn_len"), given.as<std::int64_t>("min_full_attn_seq_len"),
+                               given.flag("windowed_targets"), given.flag("targets_share_place")});
+        });
+    static_method(type, "grid_windows(patches, shift=0)",
+                  "Within windows of patches x patches of a frame of the vision tower.", [](const arguments& given) {
+                      return mask::grid_windows(given.as<std::int64_t>("patches"), given.as<std::int64_t>("shift"));
+                  });
+    static_method(type, "clip_squares(prefix=0)", "Every patch of a clip sees every other, of all frames.",
+                  [](const arguments& given) { return mask::clip_squares(given.as<std::int64_t>("prefix")); });
+    static_method(type, "merged_patches(side, line_ends=0)",
+                  "No mask but a unit: patches after side x side of them were merged into one.",
+                  [](const arguments& given) {
+                      return mask::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends"));
+                  });
+    static_method(type, "measured(name)",
+                  "No mask but a word that the caller measures and adds by `Tally.add_measured`.",
+                  [](const arguments& given) { return mask(floptally::measured(given.text("name"))); });
+    static_method(
+        type, "from_text(text)",
+        "The mask of that name, as `name` has it: \"sliding_window(4096)\", \"vision.grid_windows(7,shift=3)\".",
+        [](const arguments& given) { return mask_of_text(given.text("text")); });
+    static_method(type, "from_callable(name, count, *, vectorized=False, causal=False)",
+                  R"(A mask, or a unit, of one's own: what `count` says of a sequence.
+
+count(length, past, keys) returns a whole number of pairs (or units), 0 or more. vectorized: count(lengths) takes an
+int64 array of lengths without a past and returns as many numbers; sequences with a past are refused then. causal: no
+query sees a later key, so that conventions that halve squares may. On the host only. A name stands for one callable:
+giving it another is an error.)",
+                  [](const arguments& given) {
+                      return callable_rule::make(given.text("name"), given["count"], given.flag("vectorized"),
+                                                 given.flag("causal"));
+                  });
+    method(type, "in_tower(self, tower)", "The same over the statistics of \"text\", \"vision\" or \"audio\".",
+           [](const mask& m, const arguments& given) {
+               return m.in(from_word<modality>(given.text("tower"), "tower", modality_names));
+           });
+    method(type, "pairs(self, length, past=0, keys=0)",
+           "Attended (query, key) pairs of one sequence of `length` new tokens.",
+           [](const mask& m, const arguments& given) {
+               const sequence s{.length = to_length(given["length"], "length"),
+                                .past = to_length(given["past"], "past"),
+                                .keys = to_length(given["keys"], "keys")};
+               if (std::uint64_t{s.length} + s.past > max_sequence_length) {
+                   throw error("past", "length + past must be at most " + std::to_string(max_sequence_length));
+               }
+               return m.pairs(s);
+           });
+    property(
+        type, "name", [](const mask& m) { return m.name(); }, "\"causal\", \"sliding_window(4096)\", …");
+    property(type, "tower", [](const mask& m) { return std::string(name_of(m.in())); });
+    equality(type, [](const mask& m) { return m.name(); });
+    shown_as(type, [](const mask& m) { return "<Mask " + m.name() + ">"; });
+    pickles(
+        type, [](const mask& m) { return py::str(m.name()); },
+        [](const py::object& state) { return mask_of_text(state.cast<std::string>()); });
+}
+
+}  // namespace floptally::detail::python

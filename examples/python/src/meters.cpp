@@ -1,0 +1,629 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <pthread.h>
+#include <pybind11/functional.h>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/batch/tally.hpp>
+#include <floptally/parallel/rank_sum.hpp>
+#include <floptally/parallel/reduction_schema.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/step/duration_histogram.hpp>
+#include <floptally/step/meter.hpp>
+#include <floptally/step/meter_log.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/open_metrics.hpp>
+#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/step_totals.hpp>
+#include <floptally/text/error.hpp>
+
+#include "accelerators.hpp"
+#include "binding.hpp"
+#include "breakdowns.hpp"
+#include "costs.hpp"
+#include "errors.hpp"
+#include "inputs.hpp"
+#include "plans.hpp"
+#include "texts.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// Totals of a step, an interval or a run, and what their steps took.
+struct shown_totals {
+    step_totals totals;
+    std::optional<duration_histogram> step_seconds;  ///< none of a single step
+
+    explicit shown_totals(const step_totals& of) : totals(of) {}
+    explicit shown_totals(const step_series& of) : totals(of.totals), step_seconds(of.step_seconds) {}
+
+    [[nodiscard]] const duration_histogram& durations() const {
+        if (!step_seconds) {
+            throw error("step_seconds", "a single step has no distribution of durations");
+        }
+        return *step_seconds;
+    }
+};
+
+// What a meter is made of: hardware, a clock, a sum over ranks.
+
+metered_hardware to_hardware(const arguments& given) {
+    const chosen_peak peak = peak_of(given);
+    const py::handle gpus = given.some("gpus");
+    const py::handle counted = given.some("counted");
+    if (!gpus && !given.some("reduce")) {
+        throw error("gpus", "must be given, or reduce, whose ranks they are");
+    }
+    return {.gpus = gpus ? to_count(gpus, "gpus", 1) : 0,
+            .peak_tflops = peak.tflops,
+            .accelerator = peak.accelerator,
+            .precision = peak.precision,
+            .counted = counted ? from_word<counted_for>(to_text(counted, "counted"), "counted", {"unsaid", "all_gpus"})
+                               : counted_for::unsaid,
+            .peak_kind = peak.kind,
+            .peak_quality = peak.quality};
+}
+
+/// The sum over ranks by a `floptally.distributed.Reduction`, or whatever is called as it is and has its `layout` and
+/// its `convention`.
+rank_sum to_rank_sum(const py::object& reduce, const flop_counter& model) {
+    if (reduce.is_none()) {
+        return {};
+    }
+    // One that has no layout yet says why where it is asked for it.
+    const bool has_layout = py::hasattr(py::type::of(reduce), "layout") || py::hasattr(reduce, "layout");
+    if (PyCallable_Check(reduce.ptr()) == 0 || !has_layout || !py::hasattr(reduce, "convention")) {
+        throw error("reduce", "must be a floptally.distributed.Reduction, got " + shown(reduce));
+    }
+    const auto compared = reduce.attr("convention").cast<std::string>();
+    if (compared != model.counted_as().name) {
+        throw error("convention", "the reduction compares \"" + compared +
+                                      "\" over the ranks, and the meter counts by \"" +
+                                      std::string(model.counted_as().name) + "\"");
+    }
+    if (py::hasattr(reduce, "cost") && py::isinstance<model_cost>(reduce.attr("cost"))) {
+        const auto cost = reduce.attr("cost").cast<model_cost>();
+        const auto folded = cost.folded(model.counted_as(), to_plan(reduce.attr("plan"), cost));
+        if (coefficient_hash(folded->counter) != coefficient_hash(model)) {
+            throw error("reduce", "compares another model or plan over the ranks than the meter counts by");
+        }
+    }
+    // Of other masks than the model's: what a rank sends that refuses.
+    mask_set others;
+    if (model.masks().empty()) {
+        others.push_back(mask::sliding_window(1), "masks");
+    }
+    return {.ranks = reduce.attr("layout").attr("world_size").cast<std::uint64_t>(),
+            .sum = [reduce, refusal = tally(others)](const std::function<tally()>& counted) {
+                std::optional<tally> mine;
+                try {
+                    mine = counted();
+                } catch (const error&) {
+                    try {
+                        static_cast<void>(reduce(refusal));
+                    } catch (const py::error_already_set&) {  // what the other ranks see; here its cause is said
+                    }
+                    throw;
+                }
+                return reduce(*mine).cast<tally>();
+            }};
+}
+
+meter::seconds_clock to_clock(const py::object& clock) {
+    if (clock.is_none()) {
+        return steady_seconds;
+    }
+    if (PyCallable_Check(clock.ptr()) == 0) {
+        throw error("clock", "must be callable, got " + shown(clock));
+    }
+    return clock.cast<meter::seconds_clock>();
+}
+
+/// What could not be counted while the rest was: the first of its errors, raised once the rest is safe.
+class left_out_batches {
+  public:
+    /// Keeps the error that is being handled, with its place where it is one of ours.
+    void keep(const std::string& place) {
+        if (!first_) {
+            first_ = placed(place);
+        }
+    }
+
+    void raise() const {
+        if (first_) {
+            std::rethrow_exception(first_);
+        }
+    }
+
+  private:
+    static std::exception_ptr placed(const std::string& place) {
+        const auto with_place = [&](const std::string& field, const std::string& problem, bool overflows) {
+            return overflows ? std::make_exception_ptr(overflow(field, problem + place))
+                             : std::make_exception_ptr(error(field, problem + place));
+        };
+        try {
+            throw;
+        } catch (const error& own) {
+            return with_place(std::string(own.field()), std::string(own.problem()),
+                              dynamic_cast<const overflow*>(&own) != nullptr);
+        } catch (const py::error_already_set& pythons) {
+            if (!pythons.matches(errors().error)) {
+                return std::current_exception();
+            }
+            return with_place(py::str(pythons.value().attr("field")), py::str(pythons.value().attr("problem")),
+                              pythons.matches(errors().overflow));
+        } catch (...) {
+            return std::current_exception();
+        }
+    }
+
+    std::exception_ptr first_;
+};
+
+/// How many forks made this process.
+std::uint64_t fork_count() {
+    static std::uint64_t forks = 0;
+    static const int registered = pthread_atfork(nullptr, nullptr, [] { ++forks; });
+    static_cast<void>(registered);
+    return forks;
+}
+
+/// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add.
+///
+/// A microbatch whose numbers are still on their way from a GPU is an object with `done()`, `wait()` and
+/// `arguments()`, the keywords of `add` once it is done. A step that has such ones ends without them: it joins the
+/// totals, in order, where somebody asks and all of them are done, or waits.
+class held_meter {
+  public:
+    /// What `add` takes; set where that is bound.
+    static inline const definition* adds = nullptr;
+
+    /// `run`: the JSON of the steps before, as `meter_json` writes it; None where there are none.
+    explicit held_meter(const arguments& given, const py::object& run = py::none())
+        : held_meter(given.as<const model_cost&>("cost"), given) {
+        if (!run.is_none()) {
+            resume_meter(of, run.cast<std::string>());
+        }
+    }
+
+    void begin_step() {
+        const double now = of.in_step() ? 0 : clock_();
+        of.begin_step();
+        started_ = now;
+        ++steps_begun_;
+        forks_ = fork_count();
+    }
+
+    /// Counts a microbatch. One that was counted while its step ended is an error, never part of the next.
+    void add(const arguments& batch) {
+        const std::uint64_t step = open_step();
+        const tally counted = counted_of(batch);
+        if (step != steps_begun_ || !of.in_step()) {
+            throw error("microbatch", "step " + std::to_string(step) + " ended before this microbatch was counted");
+        }
+        of.microbatch() += counted;
+    }
+
+    /// The same of one whose numbers are on their way.
+    void add_later(const py::object& batch) {
+        static_cast<void>(open_step());
+        for (const char* const method : {"done", "wait", "arguments"}) {
+            if (!py::hasattr(batch, method)) {
+                throw error("batch", std::string("must have done(), wait() and arguments(), got ") + shown(batch));
+            }
+        }
+        on_their_way_.push_back(batch);
+    }
+
+    /// True where the step joins the totals later.
+    bool end_step(const py::object& given) {
+        double seconds = given.is_none() ? 0 : to_number(given, "seconds");
+        if (of.in_step() && given.is_none()) {
+            seconds = clock_() - started_;
+        }
+        if (!of.in_step() || (on_their_way_.empty() && ended_.empty())) {
+            end_now(seconds);
+            return false;
+        }
+        of.require_seconds(seconds);
+        if (of.reduces()) {  // all ranks enter the sum together, which is waited for anyway
+            const std::uint64_t number = of.run().totals.steps + 1;
+            wait_for(on_their_way_);
+            left_out_batches left_out;
+            count(std::exchange(on_their_way_, {}), number, left_out, [this]() -> tally& { return of.microbatch(); });
+            end_now(seconds);
+            left_out.raise();
+            return false;
+        }
+        ended_.push_back({seconds, of.microbatch(), std::exchange(on_their_way_, {}), fork_count()});
+        of.discard_step();
+        settle(false);
+        return true;
+    }
+
+    void discard_step() {
+        of.discard_step();
+        on_their_way_.clear();
+    }
+
+    /// Hands the totals every ended step whose microbatches are there, in order; with `wait`, all of them. A
+    /// microbatch that cannot be counted is left out of its step, and is the error once the step has joined.
+    void settle(bool wait) {
+        if (ended_.empty()) {
+            return;
+        }
+        std::unique_lock lock(settling_, std::defer_lock);
+        if (wait) {
+            const py::gil_scoped_release released;  // who has it may need the GIL
+            lock.lock();
+        } else if (!lock.try_lock()) {
+            return;
+        }
+        if (settles_) {
+            return;  // asked for by a microbatch that is being counted
+        }
+        const settling_scope scope(settles_);
+        while (!ended_.empty()) {
+            if (ended_.front().forks != fork_count()) {
+                ended_.pop_front();  // of the process that this one was forked from, which counts it
+                continue;
+            }
+            const std::vector<py::object> batches = ended_.front().on_their_way;
+            if (wait) {
+                wait_for(batches);
+            } else {
+                for (const py::object& one : batches) {
+                    if (!one.attr("done")().cast<bool>()) {
+                        return;
+                    }
+                }
+            }
+            const ended_step next = std::move(ended_.front());
+            ended_.pop_front();
+            join(next);
+        }
+    }
+
+    /// Calls `visit` with the totals of "step", "interval" or "run".
+    template <class Visit>
+    auto visit_span(const std::string& which, Visit visit) {
+        settle(false);
+        switch (from_word<int>(which, "span", {"step", "interval", "run"})) {
+            case 0:
+                return visit(of.last_step());
+            case 1:
+                return visit(of.interval());
+            default:
+                return visit(of.run());
+        }
+    }
+    shown_totals span(const std::string& which) {
+        return visit_span(which, [](const auto& done) { return shown_totals(done); });
+    }
+
+    model_cost model;
+    std::shared_ptr<const folded_model> as;
+    meter of;
+    py::dict keywords;  ///< that it was made with, for a pickle
+
+  private:
+    held_meter(const model_cost& measured, const arguments& given)
+        : model(measured),
+          as(measured.folded(to_convention(given["convention"]), to_plan(given["plan"], measured))),
+          of(as->counter, to_hardware(given), to_rank_sum(given["reduce"], as->counter),
+             [] { return 0.0; }),  // its steps are given their seconds
+          keywords(given.named()),
+          clock_(to_clock(given["clock"])) {
+        if (const py::handle precisions = given.some("precisions")) {
+            const std::string& name = of.hardware().accelerator;
+            of.runs_in(mixed_precision(
+                of.model(), model.model().parts, as->plan,
+                precision_rules(to_text(precisions, "precisions"), name.empty() ? std::nullopt : std::optional(name),
+                                to_clock_mhz(given["clock_mhz"])),
+                of.hardware().peak_tflops));
+        }
+    }
+
+    struct ended_step {
+        double seconds;
+        tally counted;
+        std::vector<py::object> on_their_way;
+        std::uint64_t forks;
+    };
+
+    struct settling_scope {
+        explicit settling_scope(bool& flag) : settles(flag) { settles = true; }
+        settling_scope(const settling_scope&) = delete;
+        settling_scope& operator=(const settling_scope&) = delete;
+        ~settling_scope() { settles = false; }
+        bool& settles;
+    };
+
+    /// The number of the open step, in which this process may add.
+    std::uint64_t open_step() {
+        static_cast<void>(of.microbatch());  // or an error: no step is open
+        if (forks_ != fork_count()) {
+            throw error("microbatch",
+                        "is added in a forked process to a step that its parent began, which would never see it: a "
+                        "DataLoader's worker gives lengths to the process that trains");
+        }
+        return steps_begun_;
+    }
+
+    tally counted_of(const arguments& batch) const {
+        const mask_set& masks = as->counter.masks();
+        return input_arguments(batch, masks).counted(model.model(), masks);
+    }
+
+    /// Counts microbatches that are there now, into what `into` returns.
+    template <class Into>
+    void count(const std::vector<py::object>& batches, std::uint64_t step, left_out_batches& left_out,
+               const Into& into) const {
+        for (std::size_t i = 0; i < batches.size(); ++i) {
+            try {
+                into() += counted_of(named_arguments(*adds, batches[i].attr("arguments")()).given());
+            } catch (...) {
+                left_out.keep(" (in microbatch " + std::to_string(i + 1) + " from a GPU of step " +
+                              std::to_string(step) + ", which is counted without it)");
+            }
+        }
+    }
+
+    static void wait_for(const std::vector<py::object>& batches) {
+        for (const py::object& one : std::vector<py::object>(batches)) {
+            one.attr("wait")();
+        }
+    }
+
+    void end_now(double seconds) {
+        of.end_step(seconds);
+        warn_above_peak(rates(of.last_step()).mfu);
+    }
+
+    /// An ended step becomes part of the totals. The step that is open meanwhile stays open.
+    void join(const ended_step& step) {
+        const std::uint64_t number = of.run().totals.steps + 1;
+        left_out_batches left_out;
+        tally batch = step.counted;
+        count(step.on_their_way, number, left_out, [&batch]() -> tally& { return batch; });
+        std::optional<tally> open;
+        if (of.in_step()) {
+            open = of.microbatch();
+            of.discard_step();
+        }
+        of.begin_step();
+        try {
+            of.microbatch() += batch;
+            of.end_step(step.seconds);
+        } catch (...) {
+            left_out.keep(" (of step " + std::to_string(number) + ", which is left out)");
+            of.discard_step();
+        }
+        if (open) {
+            of.begin_step();
+            of.microbatch() += *open;
+        }
+        left_out.raise();
+        warn_above_peak(rates(of.last_step()).mfu);
+    }
+
+    meter::seconds_clock clock_;
+    double started_ = 0;
+    std::uint64_t steps_begun_ = 0;
+    std::uint64_t forks_ = 0;               // after how many the open step was begun
+    std::vector<py::object> on_their_way_;  // of the open step
+    std::deque<ended_step> ended_;          // that are not part of the totals yet
+    std::recursive_mutex settling_;
+    bool settles_ = false;
+};
+
+template <view Seen, statistic What>
+void sum(const py::class_<shown_totals>& type, const char* name) {
+    property(type, name, [](const shown_totals& t) {
+        return t.totals.batch.get(Seen, What, t.totals.batch.masks().main_modality());
+    });
+}
+
+template <double step_rates::*Rate>
+void rate(const py::class_<shown_totals>& type, const char* name, const char* meaning) {
+    property(
+        type, name, [](const shown_totals& t) { return rates(t.totals).*Rate; }, meaning);
+}
+
+void bind_totals(py::module_& module) {
+    const py::class_<shown_totals> type(module, "Totals", R"(What a step, an interval or a run has done.
+
+Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
+Error.)");
+    property(type, "steps", [](const shown_totals& t) { return t.totals.steps; });
+    property(type, "seconds", [](const shown_totals& t) { return t.totals.seconds; });
+    property(type, "gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; });
+    property(type, "useful", [](const shown_totals& t) { return t.totals.useful; });
+    property(type, "padded", [](const shown_totals& t) { return t.totals.padded; });
+    property(type, "executed", [](const shown_totals& t) { return t.totals.executed; });
+    property(type, "tally", [](const shown_totals& t) { return t.totals.batch; });
+    property(type, "min_step_seconds", [](const shown_totals& t) { return t.durations().min(); });
+    property(type, "max_step_seconds", [](const shown_totals& t) { return t.durations().max(); });
+    method(type, "percentile(self, percent)",
+           "Seconds that so many per cent of the steps did not exceed, within 0.79 %.",
+           [](const shown_totals& t, const arguments& given) {
+               return t.durations().percentile(given.number("percent"));
+           });
+    shown_as(type, [](const shown_totals& t) {
+        return "<Totals of " + std::to_string(t.totals.steps) + " steps: " + to_string(t.totals.useful) +
+               " useful FLOPs in " + std::to_string(t.totals.seconds) + " s>";
+    });
+    sum<view::useful, statistic::tokens>(type, "tokens");
+    sum<view::padded, statistic::tokens>(type, "padded_tokens");
+    sum<view::useful, statistic::count>(type, "samples");
+    rate<&step_rates::mfu>(type, "mfu", "Useful FLOPs over the peak; 0.412 is 41.2 %.");
+    rate<&step_rates::padded_mfu>(type, "padded_mfu", "The same for every slot that kernels processed.");
+    rate<&step_rates::hfu>(type, "hfu", "The same for executed FLOPs.");
+    rate<&step_rates::tflops>(type, "tflops", "Useful TFLOP/s of all GPUs together.");
+    rate<&step_rates::tflops_per_gpu>(type, "tflops_per_gpu", "Useful TFLOP/s of one GPU.");
+    rate<&step_rates::padded_tflops_per_gpu>(type, "padded_tflops_per_gpu", "Padded TFLOP/s of one GPU.");
+    rate<&step_rates::executed_tflops_per_gpu>(type, "executed_tflops_per_gpu", "Executed TFLOP/s of one GPU.");
+    rate<&step_rates::tokens_per_second>(type, "tokens_per_second", "Real tokens, of all GPUs together.");
+    rate<&step_rates::tokens_per_second_per_gpu>(type, "tokens_per_second_per_gpu", "Real tokens, of one GPU.");
+    rate<&step_rates::samples_per_second>(type, "samples_per_second", "Sequences with at least one real token.");
+    rate<&step_rates::useful_fraction>(type, "useful_fraction", "Real tokens over slots.");
+    rate<&step_rates::useful_flops_fraction>(type, "useful_flops_fraction", "Useful over padded FLOPs.");
+    rate<&step_rates::step_seconds>(type, "step_seconds", "Mean.");
+}
+
+/// Scalars of a span, under its prefix.
+py::dict scalars(held_meter& m, const arguments& given) {
+    py::dict all;
+    m.visit_span(given.text("span"), [&](const auto& done) {
+        for (const metric& each : metrics(m.of, done, given.text("prefix"))) {
+            all[py::str(each.name)] = each.value;
+        }
+    });
+    return all;
+}
+
+py::dict percentiles(held_meter& m) {
+    m.settle(false);
+    py::dict all;
+    for (const auto& [name, seconds] : named(m.of.step_percentiles())) {
+        all[py::str(std::string(name))] = seconds;
+    }
+    return all;
+}
+
+/// What it was made with, and its run: a copy goes on from the last step and has none open.
+py::tuple state_of(held_meter& m) {
+    m.settle(true);
+    return py::make_tuple(m.model, m.keywords,
+                          m.of.run().totals.steps == 0 ? py::object(py::none()) : py::str(meter_json(m.of)));
+}
+
+}  // namespace
+
+void bind_meters(py::module_& module) {
+    bind_totals(module);
+    const py::class_<held_meter> type(module, "Meter", R"(What a training loop holds: last step, interval and run.
+
+gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
+reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
+or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
+accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it, and
+peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost peak. clock: any
+function that returns seconds. precisions: what runs in another precision than `precision`, by component and by layer:
+"mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator, mixed_peak_tflops.
+
+    with meter.step():
+        for batch in microbatches:
+            train(batch)
+            meter.add(cu_seqlens=batch.cu_seqlens))");
+    constexpr const char* made_with =
+        "__init__(self, cost, *, gpus=None, accelerator=None, peak_tflops=None, precision='bf16', convention='exact', "
+        "plan=None, clock=None, counted=None, reduce=None, precisions=None, peak_kind=None, clock_mhz=None)";
+    static const definition& made =
+        constructor(type, made_with, "", [](const arguments& given) { return held_meter(given); });
+    method(type, "begin_step(self)", "", [](held_meter& m, const arguments&) { m.begin_step(); });
+    method(type, "end_step(self, seconds=None)", "Ends the step, by the clock or by a time in seconds that is given.",
+           [](py::handle self, const arguments& given) {
+               if (self.cast<held_meter&>().end_step(given["seconds"])) {
+                   package_attribute("_later", "finish_at_exit")(self);
+               }
+           });
+    method(type, "discard_step(self)", "Forgets the open step: it failed.",
+           [](held_meter& m, const arguments&) { m.discard_step(); });
+    method(type, "step(self, seconds=None)", "A step as a context manager; one that raises is discarded.",
+           [](py::handle self, const arguments& given) {
+               return package_attribute("_later", "MeteredStep")(self, given["seconds"]);
+           });
+    held_meter::adds = &method(
+        type, "add(self, *, " + input_signature() + ")",
+        "Counts one microbatch of the open step.\n\nArgs:\n" + input_help(), [](held_meter& m, const arguments& given) {
+            try {
+                m.add(given);  // at once what is in the memory of the host, …
+            } catch (const on_device&) {
+                m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
+            }
+        });
+    method(type, "add_later(self, batch)",
+           "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
+           "and arguments(), the keywords of add() once it is done.",
+           [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
+    method(type, "finish(self)",
+           "Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there.",
+           [](held_meter& m, const arguments&) { m.settle(true); });
+    method(type, "new_tally(self)", "An empty tally that add(tally=…) takes.",
+           [](const held_meter& m, const arguments&) { return tally{m.of.model().masks()}; });
+    method(type, "breakdown(self, span='interval')",
+           "FLOPs of the \"step\", the \"interval\" or the \"run\" by component.",
+           [](held_meter& m, const arguments& given) {
+               return counted_work(m.as, m.span(given.text("span")).totals.batch, true);
+           });
+    property(type, "in_step", [](const held_meter& m) { return m.of.in_step(); });
+    property(type, "last_step", [](held_meter& m) { return m.span("step"); });
+    property(type, "interval", [](held_meter& m) { return m.span("interval"); });
+    property(type, "run", [](held_meter& m) { return m.span("run"); });
+    method(type, "reset_interval(self)", "As after each line of a log.",
+           [](held_meter& m, const arguments&) { m.of.reset_interval(); });
+    method(type, "scalars(self, span='interval', prefix='train/')",
+           "What a logger takes: name to value, of the \"step\", the \"interval\" or the \"run\".",
+           [](held_meter& m, const arguments& given) { return scalars(m, given); });
+    method(type, "state_dict(self)", "The run's totals for a checkpoint: a dict of strings, numbers and lists.",
+           [](held_meter& m, const arguments&) {
+               m.settle(true);
+               return json_object(meter_json(m.of));
+           });
+    method(type, "load_state_dict(self, state)", "Goes on from a checkpoint, before the first step.",
+           [](held_meter& m, const arguments& given) {
+               m.settle(true);
+               const auto state = given.as<py::dict>("state");
+               resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
+           });
+    property(
+        type, "counted", [](const held_meter& m) { return m.of.counted(); },
+        "Whose FLOPs its numbers are, over whose GPUs: \"summed over 16 ranks\", \"of 1 GPU\".");
+    property(
+        type, "reduces", [](const held_meter& m) { return m.of.reduces(); }, "True where it sums over ranks itself.");
+    method(type, "step_percentiles(self)",
+           "Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %.",
+           [](held_meter& m, const arguments&) { return percentiles(m); });
+    method(type, "leave_out(self, steps)", "Another number of first steps that step_percentiles leaves out.",
+           [](held_meter& m, const arguments& given) {
+               m.settle(true);
+               m.of.leave_out(given.count("steps"));
+           });
+    property(type, "cost", [](const held_meter& m) { return m.model; });
+    property(type, "plan", [](const held_meter& m) { return m.as->plan; });
+    property(type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); });
+    property(type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; });
+    property(type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; });
+    property(type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; });
+    property(type, "precision", [](const held_meter& m) { return m.of.hardware().precision; });
+    property(
+        type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); },
+        "datasheet, boost or measured; unsaid where a number was given alone.");
+    property(
+        type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
+        "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
+    pickles(
+        type, [](held_meter& m) { return state_of(m); },
+        [](const py::object& state) {
+            const py::tuple kept(state);
+            py::dict keywords(kept[1]);
+            keywords["cost"] = kept[0];
+            const named_arguments again(made, keywords);
+            return held_meter(again.given(), kept[2]);
+        });
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "plans.hpp"
+
+#include <string>
+#include <vector>
+
+#include <floptally/conventions/all.hpp>
+#include <floptally/text/error.hpp>
+
+#include "binding.hpp"
+#include "did_you_mean.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+const convention& to_convention(py::handle how) {
+    if (py::isinstance<convention>(how)) {
+        return convention_named(how.cast<const convention&>().name);
+    }
+    if (!py::isinstance<py::str>(how)) {
+        throw error("convention", "must be a name or a floptally.Convention, got " + shown(how));
+    }
+    const auto name = how.cast<std::string>();
+    try {
+        return convention_named(name);
+    } catch (const error& problem) {
+        std::vector<std::string_view> known;
+        for (const convention* one : conventions::all) {
+            known.push_back(one->name);
+        }
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
+    }
+}
+
+const training_plan& to_plan(py::handle plan) {
+    static const training_plan everything;
+    if (plan.is_none()) {
+        return everything;
+    }
+    if (!py::isinstance<training_plan>(plan)) {
+        throw error("plan", "must be a floptally.Plan, got " + shown(plan));
+    }
+    return plan.cast<const training_plan&>();
+}
+
+namespace {
+
+plan_rule make_rule(const std::string& weights, const std::string& state, const py::object& rank,
+                    const py::object& first_layer, const py::object& last_layer, const std::string& part) {
+    const auto layer = [](const py::object& number, const char* field) {
+        return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
+    };
+    return {.weights = weights,
+            .state = from_word<weight_state>(state, "state", weight_state_names),
+            .rank = to_count(rank, "rank"),
+            .first_layer = layer(first_layer, "first_layer"),
+            .last_layer = layer(last_layer, "last_layer"),
+            .part = part};
+}
+
+training_plan make_plan(const std::string& phase, const std::string& recomputed, bool flash_attention,
+                        const std::vector<plan_rule>& rules, const std::vector<std::string>& recomputed_components,
+                        const py::object& recompute_every, const py::dict& repeated, const std::string& indexer) {
+    training_plan plan{.counted = from_word<counted_passes>(phase, "phase", counted_passes_names),
+                       .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
+                       .flash_attention = flash_attention,
+                       .recompute_every = to_count(recompute_every, "recompute_every", 1),
+                       .indexer = from_word<indexer_training>(indexer, "indexer", indexer_training_names)};
+    for (const plan_rule& rule : rules) {
+        plan.rules.push_back(rule, "rules");
+    }
+    for (const std::string& component : recomputed_components) {
+        plan.recomputed_components.push_back(component, "recompute_components");
+    }
+    for (const auto& [weights, ranks] : repeated) {
+        if (!py::isinstance<py::str>(weights)) {
+            throw error("repeated", "must have names as keys, got " + shown(weights));
+        }
+        plan.repeated.push_back({weights.cast<std::string>(), to_count(ranks, "repeated", 1)}, "repeated");
+    }
+    return plan;
+}
+
+py::object layer_of(std::uint64_t layer) {
+    return layer == any_layer ? static_cast<py::object>(py::none()) : py::int_(layer);
+}
+
+py::tuple rule_state(const plan_rule& r) {
+    return py::make_tuple(std::string(r.weights.view()), to_word(r.state, weight_state_names), r.rank,
+                          layer_of(r.first_layer), layer_of(r.last_layer), std::string(r.part.view()));
+}
+
+py::tuple plan_state(const training_plan& plan) {
+    std::vector<plan_rule> rules(plan.rules.begin(), plan.rules.end());
+    std::vector<std::string> components;
+    for (const component_name& one : plan.recomputed_components) {
+        components.emplace_back(one.view());
+    }
+    py::dict repeated;
+    for (const repeated_work& one : plan.repeated) {
+        repeated[py::str(std::string(one.weights.view()))] = one.ranks;
+    }
+    return py::make_tuple(to_word(plan.counted, counted_passes_names), to_word(plan.recomputed, recompute_names),
+                          plan.flash_attention, rules, components, plan.recompute_every, repeated,
+                          to_word(plan.indexer, indexer_training_names));
+}
+
+}  // namespace
+
+void bind_plans(py::module_& module) {
+    const py::class_<convention> how(module, "Convention", "How FLOPs are counted. `conventions()` lists them.");
+    property(how, "name", [](const convention& c) { return std::string(c.name); });
+    property(how, "summary", [](const convention& c) { return std::string(c.summary); });
+    method(how, "__str__(self)", "", [](const convention& c, const arguments&) { return std::string(c.name); });
+    shown_as(how, [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; });
+    equality(how, [](const convention& c) { return std::string(c.name); });
+    pickles(
+        how, [](const convention& c) { return std::string(c.name); },
+        [](const py::object& state) { return convention_named(state.cast<std::string>()); });
+    function(module, "conventions()", "Every convention, the default `exact` first.", [](const arguments&) {
+        py::list all;
+        for (const convention* each : conventions::all) {
+            all.append(*each);
+        }
+        return all;
+    });
+
+    const py::class_<plan_rule> rule(module, "Rule", R"(What happens to some weights in training.
+
+weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
+state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
+(included): only these. part: "encoder", "layer", "lm_head", …)");
+    constructor(
+        rule, "__init__(self, weights='*', state='trainable', *, rank=0, first_layer=None, last_layer=None, part='*')",
+        "", [](const arguments& given) {
+            return make_rule(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
+                             given["last_layer"], given.text("part"));
+        });
+    property(rule, "weights", [](const plan_rule& r) { return r.weights.view(); });
+    property(rule, "state", [](const plan_rule& r) { return to_word(r.state, weight_state_names); });
+    property(rule, "rank", [](const plan_rule& r) { return r.rank; });
+    property(rule, "first_layer", [](const plan_rule& r) { return layer_of(r.first_layer); });
+    property(rule, "last_layer", [](const plan_rule& r) { return layer_of(r.last_layer); });
+    property(rule, "part", [](const plan_rule& r) { return r.part.view(); });
+    equality(rule, [](const plan_rule& r) { return rule_state(r); });
+    shown_as(rule, [](const plan_rule& r) { return "Rule" + shown(rule_state(r)); });
+    pickles(
+        rule, [](const plan_rule& r) { return rule_state(r); },
+        [](const py::object& state) {
+            const py::tuple s(state);
+            return make_rule(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2], s[3], s[4],
+                             s[5].cast<std::string>());
+        });
+
+    const py::class_<training_plan> plan(module, "Plan", R"(What one process executes in a training step.
+
+phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of every
+layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ once more,
+which is executed and never useful. rules: what trains; of rules that name the same weight the last one holds.
+recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
+only. repeated: work that several ranks run though its result is needed once, {"vision.*": 4}: executed by each, useful
+once. Of names that fit the same the last one holds. indexer: whether those of sparse attention train by a loss of their
+own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all), "warm_up" (and attention is over all).)");
+    constructor(plan,
+                "__init__(self, *, phase='train', recompute='none', flash_attention=True, rules=[], "
+                "recompute_components=[], recompute_every=1, repeated={}, indexer='frozen')",
+                "", [](const arguments& given) {
+                    return make_plan(given.text("phase"), given.text("recompute"), given.flag("flash_attention"),
+                                     given.as<std::vector<plan_rule>>("rules"),
+                                     given.as<std::vector<std::string>>("recompute_components"),
+                                     given["recompute_every"], given.as<py::dict>("repeated"), given.text("indexer"));
+                });
+    property(plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); });
+    property(plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); });
+    property(plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; });
+    property(plan, "rules", [](const training_plan& p) { return py::object(plan_state(p)[3]); });
+    property(plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); });
+    property(plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; });
+    property(plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); });
+    property(plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); });
+    equality(plan);
+    shown_as(plan, [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; });
+    pickles(
+        plan, [](const training_plan& p) { return plan_state(p); },
+        [](const py::object& state) {
+            const py::tuple s(state);
+            return make_plan(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2].cast<bool>(),
+                             s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5],
+                             s[6].cast<py::dict>(), s[7].cast<std::string>());
+        });
+}
+
+}  // namespace floptally::detail::python

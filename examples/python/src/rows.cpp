@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include "rows.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+
+#include <floptally/descriptors/dealing.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/text/error.hpp>
+
+#include "binding.hpp"
+#include "masks.hpp"
+#include "units.hpp"
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// The names in the table of terms, as the array that `to_word` takes.
+struct term_word_list {
+    const char* all[term_count]{};
+
+    constexpr term_word_list() {
+        for (std::size_t kind = 0; kind < term_count; ++kind) {
+            all[kind] = meanings[kind].name;
+        }
+    }
+};
+inline constexpr term_word_list every_term_word;
+inline constexpr const char* const (&term_words)[term_count] = every_term_word.all;
+
+inline constexpr const char* split_words[] = {"unsaid",    "several",    "columns", "rows", "heads",      "kv_heads",
+                                              "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"};
+static_assert(std::size(split_words) == static_cast<std::size_t>(tensor_split::repeated) + 1);
+
+py::tuple row_state(const whole_row& r) {
+    return py::make_tuple(std::string(r.component.view()), r.weight, static_cast<unsigned>(r.row.what),
+                          static_cast<unsigned>(r.row.kind), static_cast<unsigned>(r.row.in), r.row.useful,
+                          r.row.padded, r.row.parameters, r.row.flow.reads, r.row.flow.also_reads,
+                          r.row.flow.fused_with, r.row.flow.writes, r.row.per_rank.in, r.row.per_rank.out,
+                          r.row.per_rank.padded_out, r.row.per_rank.parameters, r.attends.name(),
+                          static_cast<unsigned>(r.row.dealt.by), r.row.dealt.units, r.row.dealt.inner);
+}
+whole_row row_of_state(const py::tuple& n) {
+    const auto flow = [&n](std::size_t at) { return n[at].cast<value::set>(); };
+    const auto count = [&n](std::size_t at) { return n[at].cast<std::uint64_t>(); };
+    return {.component = n[0].cast<std::string>(),
+            .weight = n[1].cast<std::string>(),
+            .row = {.what = static_cast<statistic>(to_count(n[2], "unit", 0, 7)),
+                    .kind = static_cast<term>(to_count(n[3], "kind", 0, term_count - 1)),
+                    .in = static_cast<modality>(to_count(n[4], "tower", 0, modality_count - 1)),
+                    .useful = count(5),
+                    .padded = count(6),
+                    .parameters = count(7),
+                    .flow = {flow(8), flow(9), flow(10), flow(11)},
+                    .per_rank = {count(12), count(13), count(14), count(15)},
+                    .dealt = {static_cast<tensor_split>(
+                                  to_count(n[17], "split", 0, static_cast<unsigned>(tensor_split::repeated))),
+                              count(18), count(19)}},
+            .attends = mask_of_text(n[16].cast<std::string>())};
+}
+whole_row make_row(const std::string& component, const py::object& unit, const std::string& kind,
+                   const py::object& flops_per_unit, const py::object& parameters,
+                   const py::object& padded_flops_per_unit, const std::string& weight, const std::string& in,
+                   const std::string& split, const py::object& units, const py::object& inner_units) {
+    whole_row made{.component = component, .weight = weight, .row = {}, .attends = {}};
+    cost_row& row = made.row;
+    if (py::isinstance<mask>(unit)) {
+        made.attends = unit.cast<mask>();
+        row.what = made.attends.is_measured() ? statistic::routed : statistic::pairs;
+        row.in = made.attends.in();
+    } else if (py::isinstance<py::str>(unit)) {
+        row.what = from_word<statistic>(unit.cast<std::string>(), "unit", statistic_words);
+        row.in = from_word<modality>(in, "tower", modality_names);
+    } else {
+        throw error("unit", "must be the name of a statistic or a floptally.Mask, got " + shown(unit));
+    }
+    row.kind = from_word<term>(kind, "kind", term_words);
+    row.useful = to_count(flops_per_unit, "flops_per_unit");
+    row.padded =
+        padded_flops_per_unit.is_none() ? row.useful : to_count(padded_flops_per_unit, "padded_flops_per_unit");
+    row.parameters = to_count(parameters, "parameters");
+    row.dealt = {from_word<tensor_split>(split, "split", split_words), to_count(units, "units"),
+                 to_count(inner_units, "inner_units")};
+    return made;
+}
+
+/// A `Row`, or a tuple of its first four or five arguments.
+whole_row to_row(py::handle item) {
+    if (py::isinstance<whole_row>(item)) {
+        return item.cast<whole_row>();
+    }
+    const bool is_tuple = is_sequence(item) && (py::len(item) == 4 || py::len(item) == 5);
+    const py::tuple parts = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
+    if (!is_tuple || !py::isinstance<py::str>(parts[0]) || !py::isinstance<py::str>(parts[2])) {
+        throw error("row", "must be a floptally.Row or (component, unit, kind, flops_per_unit[, parameters]), got " +
+                               shown(item));
+    }
+    return make_row(parts[0].cast<std::string>(), parts[1], parts[2].cast<std::string>(), parts[3],
+                    parts.size() == 5 ? py::object(parts[4]) : py::int_(0), py::none(), "", "text", "unsaid",
+                    py::int_(0), py::int_(0));
+}
+
+whole_row whole(const cost& model, const cost_row& row) {
+    return {model.components()[row.component], std::string(model.weight_name(row)), row,
+            has_rule(row.what) ? mask(model.masks()[row.mask]) : mask{}};
+}
+
+}  // namespace
+
+py::object whole_row::unit() const {
+    const bool named = row.what == statistic::pairs || (row.what == statistic::routed && !attends.is_polynomial());
+    return named ? py::cast(attends) : static_cast<py::object>(py::str(to_word(row.what, statistic_words)));
+}
+
+py::list rows_of(const cost& model) {
+    py::list rows;
+    for (const cost_row& row : model.rows()) {
+        rows.append(whole(model, row));
+    }
+    return rows;
+}
+
+cost cost_of_rows(py::handle rows) {
+    cost sum;
+    std::size_t index = 0;
+    for (const py::handle item : py::reinterpret_borrow<py::object>(rows)) {
+        try {
+            const whole_row row = to_row(item);
+            sum.add_row(row.component, row.weight, row.row, row.attends);
+        } catch (const overflow&) {
+            throw;
+        } catch (const error& problem) {
+            throw error(indexed("rows", index).append(".").append(problem.field()), problem.problem());
+        }
+        ++index;
+    }
+    return sum;
+}
+
+py::tuple cost_state(const cost& model) {
+    py::list rows;
+    for (const cost_row& row : model.rows()) {
+        rows.append(row_state(whole(model, row)));
+    }
+    return py::tuple(rows);
+}
+
+cost cost_of_state(py::handle state) {
+    cost sum;
+    for (const py::handle item : py::reinterpret_borrow<py::object>(state)) {
+        const whole_row row = row_of_state(item.cast<py::tuple>());
+        sum.add_row(row.component, row.weight, row.row, row.attends);
+    }
+    return sum;
+}
+
+void bind_rows(py::module_& module) {
+    const py::class_<whole_row> type(module, "Row", R"(One row of a cost: forward FLOPs per unit of a statistic.
+
+component: as users name it, 1 to 39 characters. unit: "tokens", "count" (sequences), "keys" (tokens of the other
+side), "squares", "cached", "crossed", "routed", or a Mask, whose attended pairs are then counted. kind: what product it
+is ("linear", "lm_head", "scores", "values", "state", "router", "norm", …), which decides its backward.
+flops_per_unit: of the forward, a multiply-add is 2. split: how tensor parallelism deals it ("columns", "rows", "heads",
+"kv_heads", "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"), units: how many of them there are,
+inner_units: columns of a key-value head, key-value heads of a fused matrix, width of an expert.)");
+    constructor(type,
+                "__init__(self, component, unit, kind, flops_per_unit, parameters=0, *, padded_flops_per_unit=None, "
+                "weight='', tower='text', split='unsaid', units=0, inner_units=0)",
+                "", [](const arguments& given) {
+                    return make_row(given.text("component"), given["unit"], given.text("kind"), given["flops_per_unit"],
+                                    given["parameters"], given["padded_flops_per_unit"], given.text("weight"),
+                                    given.text("tower"), given.text("split"), given["units"], given["inner_units"]);
+                });
+    property(type, "component", [](const whole_row& r) { return r.component.view(); });
+    property(type, "unit", [](const whole_row& r) { return r.unit(); });
+    property(type, "kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); });
+    property(type, "flops_per_unit", [](const whole_row& r) { return r.row.useful; });
+    property(type, "padded_flops_per_unit", [](const whole_row& r) { return r.row.padded; });
+    property(type, "parameters", [](const whole_row& r) { return r.row.parameters; });
+    property(type, "weight", [](const whole_row& r) { return r.weight; });
+    property(type, "tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); });
+    property(type, "split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); });
+    property(type, "units", [](const whole_row& r) { return r.row.dealt.units; });
+    property(type, "inner_units", [](const whole_row& r) { return r.row.dealt.inner; });
+    equality(type, [](const whole_row& r) { return row_state(r); });
+    shown_as(type, [](const whole_row& r) {
+        return "Row(\"" + std::string(r.component.view()) + "\", " + shown(r.unit()) + ", \"" +
+               to_word(r.row.kind, term_words) + "\", " + std::to_string(r.row.useful) + ", " +
+               std::to_string(r.row.parameters) + ")";
+    });
+    pickles(
+        type, [](const whole_row& r) { return row_state(r); },
+        [](const py::object& state) { return row_of_state(py::tuple(state)); });
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,411 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/conventions/all.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/input/add_input.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/parallel/pipeline_schedule.hpp>
+#include <floptally/parallel/pipeline_split.hpp>
+#include <floptally/parallel/pipeline_work.hpp>
+#include <floptally/parallel/rank_times.hpp>
+#include <floptally/parallel/rank_work.hpp>
+#include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/step_account.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/masked_tiles.hpp>
+#include <floptally/waterfall/module_rules.hpp>
+#include <floptally/waterfall/trace_times.hpp>
+#include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_metrics.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
+
+#include "accelerators.hpp"
+#include "binding.hpp"
+#include "breakdowns.hpp"
+#include "bytes.hpp"
+#include "inputs.hpp"
+#include "plans.hpp"
+#include "texts.hpp"
+#include "units.hpp"
+
+/// @file
+/// Where the time of a step went. Python's `Waterfall` is made of the texts that stand here.
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// (queries, keys) of a tile.
+attention_tile to_tile(const py::object& tile) {
+    if (!is_sequence(tile) || py::len(tile) != 2) {
+        throw error("tile", "must be (queries, keys), got " + shown(tile));
+    }
+    const py::tuple sides(tile);
+    constexpr std::uint64_t most = std::uint64_t{1} << 20U;
+    return {to_count(sides[0], "tile[0]", 1, most), to_count(sides[1], "tile[1]", 1, most)};
+}
+
+/// Python's `MaskedTiles`.
+struct shown_tiles {
+    shown_tiles(const model_cost& model, const py::object& of) : cost(model), tile(to_tile(of)), counted(of_layers()) {}
+
+    /// The batch of a breakdown must be the one that was added here.
+    void require_batch(const tally& batch) const {
+        const tally& own = counted.total();
+        const auto differ = [&](view seen, statistic what) {
+            const std::uint64_t here = own.get(seen, what, modality::text);
+            const std::uint64_t there = batch.get(seen, what, modality::text);
+            if (here != there) {
+                throw error("masked_tiles", "are of " + std::to_string(here) + " " + name_of(what) +
+                                                ", and the work is of " + std::to_string(there) +
+                                                ": add the same batches to both");
+            }
+        };
+        for (const view seen : {view::useful, view::padded}) {
+            for (const statistic what : {statistic::count, statistic::tokens, statistic::squares}) {
+                differ(seen, what);
+            }
+        }
+    }
+
+    model_cost cost;
+    attention_tile tile;
+    masked_tiles counted;
+
+  private:
+    masked_tiles of_layers() const {
+        if (cost.model().parts.empty()) {
+            throw error("cost", "must have the layers of a model, and is one sum of rows");
+        }
+        return {cost.model().parts, tile};
+    }
+};
+
+/// Reads an account of a breakdown's work.
+class account_reader {
+  public:
+    account_reader(const counted_work& work, const py::dict& said) : of_(work), said_(said) {}
+
+    /// All but the step's seconds.
+    step_account account() const {
+        if (of_.convention_name() != conventions::exact.name) {
+            throw error("convention", std::string("must be exact, whose views a waterfall is made of, got \"")
+                                          .append(of_.convention_name())
+                                          .append("\""));
+        }
+        const chosen_peak peak = to_peak(value("accelerator"), value("peak_tflops"), used(), {}, value("clock_mhz"));
+        step_account account{.step = {.gpus = to_count(required("gpus"), "gpus", 1), .peak_tflops = peak.tflops}};
+        training_plan once = of_.as->plan;
+        once.repeated = {};
+        account.work = work(once, peak);
+        if (!of_.as->plan.repeated.empty()) {
+            account.repeated = work(of_.as->plan, peak);
+        }
+        account.masked_tiles = tiles(peak.tflops);
+        account.ranks = ranks();
+        if (const py::object idle = value("idle_gpus"); !idle.is_none()) {
+            account.idle_gpus = to_count(idle, "idle_gpus");
+        }
+        account.apart = apart();
+        account.memory_bound = memory_of(of_, said_, once, account.work);
+        return with_one_gpu_said(std::move(account));
+    }
+
+    double seconds() const { return to_number(required("seconds"), "seconds"); }
+
+  private:
+    py::object value(const char* name) const { return said_.contains(name) ? py::object(said_[name]) : py::none(); }
+    py::object required(const char* name) const {
+        py::object given = value(name);
+        if (given.is_none()) {
+            throw error(name, "is missing; give it, or measure() the step before");
+        }
+        return given;
+    }
+    py::object used() const {
+        const py::object given = value("precision");
+        return given.is_none() ? py::object(py::str("bf16")) : given;
+    }
+    std::optional<std::string> text(const char* name) const {
+        const py::object given = value(name);
+        if (given.is_none()) {
+            return {};
+        }
+        if (!py::isinstance<py::str>(given)) {
+            throw error(name, "must be a str, got " + shown(given));
+        }
+        return given.cast<std::string>();
+    }
+
+    /// FLOPs by the peaks that they run at.
+    std::vector<work_at_peak> work(const training_plan& plan, const chosen_peak& peak) const {
+        const model_config& model = *of_.as->model;
+        const flop_counter counter =
+            plan == of_.as->plan ? of_.as->counter : flop_counter(model, conventions::exact, plan);
+        if (const auto precisions = text("precisions")) {
+            const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
+            return mixed_precision(counter, model.parts, plan,
+                                   precision_rules(*precisions, name, to_clock_mhz(value("clock_mhz"))), peak.tflops)
+                .by_peak(of_.batch);
+        }
+        return {{counter.evaluate(of_.batch), peak.tflops}};
+    }
+
+    std::optional<std::vector<work_at_peak>> tiles(double peak_tflops) const {
+        const py::object given = value("masked_tiles");
+        if (given.is_none()) {
+            return {};
+        }
+        breakdown in_vain;
+        if (py::isinstance<shown_tiles>(given)) {
+            const auto& tiles = given.cast<const shown_tiles&>();
+            tiles.require_batch(of_.batch);
+            in_vain = tiles.counted.work(of_.as->plan);
+        } else if (const py::object count = index_of(given)) {
+            in_vain.append("attention.core").executed_more[0] = to_flops(count, "masked_tiles").value();
+        } else {
+            throw error("masked_tiles", "must be a floptally.MaskedTiles, or FLOPs as an int, got " + shown(given));
+        }
+        return std::vector<work_at_peak>{{in_vain, peak_tflops}};
+    }
+
+    /// From a pipeline's own stages, or from the work of each rank.
+    std::optional<rank_times> ranks() const {
+        const py::object loads = value("rank_work");
+        if (value("pp").is_none()) {
+            for (const char* const needs_pp : {"vpp", "microbatches", "schedule"}) {
+                if (!value(needs_pp).is_none()) {
+                    throw error("pp", std::string("is missing; ").append(needs_pp).append(" is of a pipeline"));
+                }
+            }
+            return loads.is_none() ? std::nullopt : std::optional(ranks_of(loads));
+        }
+        if (!loads.is_none()) {
+            throw error("rank_work", "is given beside pp, whose ranks have the work of their layers");
+        }
+        const model_config& model = *of_.as->model;
+        if (model.parts.empty()) {
+            throw error("pp", "needs the layers of a model, and this cost is one sum of rows");
+        }
+        constexpr std::uint64_t most_ranks = std::uint64_t{1} << 16U;
+        constexpr std::uint64_t most_microbatches = std::uint64_t{1} << 24U;
+        const std::uint64_t stages = to_count(value("pp"), "pp", 1, most_ranks);
+        const py::object chunks_given = value("vpp");
+        const std::uint64_t chunks = chunks_given.is_none() ? 1 : to_count(chunks_given, "vpp", 1, most_ranks);
+        if (value("microbatches").is_none()) {
+            throw error("microbatches", "is missing; a pipeline runs so many of them in the step");
+        }
+        const std::uint64_t microbatches = to_count(value("microbatches"), "microbatches", 1, most_microbatches);
+        const auto how = from_word<pipeline_schedule>(text("schedule").value_or(chunks > 1 ? "interleaved" : "1f1b"),
+                                                      "schedule", pipeline_schedule_names);
+        const py::gil_scoped_release released;
+        const pipeline_order order(how, stages, chunks, microbatches);
+        const auto split = pipeline_split::even(num_layers(model.parts), stages, chunks);
+        const pipeline_run run = order.run(pipeline_work(model.parts, split, of_.batch, microbatches, of_.as->plan));
+        return rank_times::of(std::span(&run, 1));
+    }
+
+    static rank_times ranks_of(const py::object& loads) {
+        if (py::isinstance<py::dict>(loads)) {
+            const py::dict of(loads);
+            if (py::len(of) != 3 || !of.contains("largest") || !of.contains("sum") || !of.contains("ranks")) {
+                throw error("rank_work", "must have \"largest\", \"sum\" and \"ranks\", got " + shown(loads));
+            }
+            return rank_times::of(whole(of["largest"], "rank_work.largest").value(),
+                                  whole(of["sum"], "rank_work.sum").value(),
+                                  to_count(py::object(of["ranks"]), "rank_work.ranks", 1));
+        }
+        if (py::isinstance<py::str>(loads) || !py::isinstance<py::iterable>(loads)) {
+            throw error("rank_work", "must be a list of ints, got " + shown(loads));
+        }
+        flops largest;
+        flops sum;
+        std::uint64_t ranks = 0;
+        for (const py::handle one : loads) {
+            const flops load = whole(one, indexed("rank_work", ranks++));
+            largest = std::max(largest, load);
+            sum += load;
+        }
+        return rank_times::of(largest.value(), sum.value(), ranks);
+    }
+
+    static flops whole(py::handle number, const std::string& field) {
+        const py::object index = index_of(number);
+        if (!index) {
+            throw error(field, "must be an integer from 0 to 2^128 - 1, got " + shown(number));
+        }
+        return to_flops(index, field);
+    }
+
+    std::vector<time_apart> apart() const {
+        const py::object given = value("apart");
+        std::vector<time_apart> times;
+        if (given.is_none()) {
+            return times;
+        }
+        if (!py::isinstance<py::dict>(given)) {
+            throw error("apart", "must be a dict of names to seconds, got " + shown(given));
+        }
+        for (const auto& [name, seconds] : py::dict(given)) {
+            if (!py::isinstance<py::str>(name)) {
+                throw error("apart", "must have names as keys, got " + shown(name));
+            }
+            times.push_back({name.cast<std::string>(), to_number(seconds, indexed("apart", times.size()))});
+        }
+        return times;
+    }
+
+    const counted_work& of_;
+    py::dict said_;
+};
+
+py::dict texts_of(const component_waterfall& made) {
+    py::dict texts;
+    texts["json"] = components_json(made);
+    texts["table"] = to_table(made);
+    texts["markdown"] = to_markdown(made);
+    texts["cells"] = table_json(floptally::table_of(made));
+    return texts;
+}
+
+/// What Python's `Waterfall` is made of. `rate`: that of the kernels of another step; None where this one was measured.
+py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::object& rate) {
+    const account_reader reader(work, said);
+    step_account account = reader.account();
+    std::optional<waterfall> made;
+    py::object components = py::none();
+    if (!rate.is_none()) {
+        made = floptally::what_if(std::move(account), to_number(rate, "kernel_rate"));
+    } else if (said.contains("component_times")) {
+        const measured_components times = read_component_times(to_text(said["component_times"], "component_times"));
+        const bool says_seconds = times.seconds && (!said.contains("seconds") || said["seconds"].is_none());
+        account.step.seconds = says_seconds ? *times.seconds : reader.seconds();
+        components = texts_of(component_waterfall(account, times.times));
+        made = waterfall(account);
+    } else {
+        account.step.seconds = reader.seconds();
+        made = waterfall(account);
+    }
+    py::dict scalars;
+    for (const metric& each : metrics(*made, "")) {
+        scalars[py::str(each.name)] = each.value;
+    }
+    py::dict texts;
+    texts["json"] = waterfall_json(*made);
+    texts["table"] = to_table(*made);
+    texts["markdown"] = to_markdown(*made);
+    texts["cells"] = table_json(floptally::table_of(*made));
+    texts["scalars"] = scalars;
+    texts["components"] = components;
+    return texts;
+}
+
+/// The JSON of the times that a trace has of this work's components, and its notes.
+py::tuple times_of_trace(const counted_work& work, const std::string& path, const std::optional<std::string>& modules) {
+    const trace_times made(load_trace(path), modules ? module_rules_named(*modules) : module_rules{});
+    return py::make_tuple(component_times_json({made.seconds(), made.parts(work.work)}),
+                          std::vector<std::string>(made.notes().begin(), made.notes().end()));
+}
+
+constexpr std::pair<const char*, const char*> account_keywords[] = {
+    {"seconds", "duration of the step; times that say it themselves need none."},
+    {"gpus", "all of the job."},
+    {"accelerator", "a name as the driver calls it, or an Accelerator."},
+    {"peak_tflops", "dense peak of one GPU, which MFU is stated against; wins over `accelerator`."},
+    {"precision", "of that peak; \"bf16\" where it is not given."},
+    {"precisions", "of components and layers, \"mlp=fp8,@1-30=fp8\"."},
+    {"clock_mhz", "of the accelerator's boost peak."},
+    {"apart", "{name: seconds} of the step that are no work: data wait, exposed communication, the optimizer."},
+    {"rank_work",
+     "own work of each rank in any unit, [ranks] ints; or {\"largest\", \"sum\", \"ranks\"}, as two reductions give "
+     "it."},
+    {"idle_gpus", "of `gpus`, those that run none of the work."},
+    {"masked_tiles", "a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int."},
+    {"pp", "ranks of a pipeline, over which the model's layers are dealt."},
+    {"vpp", "chunks of layers on each of them; 1 where it is not given."},
+    {"microbatches", "that each pipeline runs in the step."},
+    {"schedule", "\"gpipe\", \"1f1b\", \"interleaved\" or \"zero_bubble\"; 1f1b, or interleaved where vpp is above 1."},
+    {"memory_tbps", "bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`."},
+    {"batches", "microbatches of all replicas, each of which reads the weights; 1 where it is not given."},
+    {"weight_bits", "of a weight as it is read; 16 where it is not given, as the three below."},
+    {"gradient_bits", "of a weight's gradient."},
+    {"activation_bits", "of an operand or a result."},
+    {"cache_bits", "of a cached key or value."},
+    {"component_times",
+     "measured times of components: a ModuleTimer, what its times() returns, or the path of such a file."},
+    {"trace", "the path of a step's trace, as torch.profiler's export_chrome_trace writes it."},
+    {"modules", "components of modules in the trace, before the usual ones: \"*.mixer=mamba\"."}};
+
+void bind_masked_tiles(py::module_& module) {
+    const py::class_<shown_tiles> type(module, "MaskedTiles",
+                                       R"(What attention kernels compute on pairs that no mask lets through.
+
+Of each tile (queries, keys) with an attended pair a kernel computes all. Add the batch that is counted, as a Meter takes
+it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over images and sound is left out.)");
+    constructor(type, "__init__(self, cost, tile=(128, 128))", "",
+                [](const arguments& given) { return shown_tiles(given.as<const model_cost&>("cost"), given["tile"]); });
+    property(type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); });
+    property(
+        type, "tally", [](const shown_tiles& t) { return t.counted.total(); }, "The batch.");
+    method(type, "executed(self, plan=None)", "FLOPs of those pairs in a training step, as an exact int.",
+           [](const shown_tiles& t, const arguments& given) {
+               return t.counted.work(to_plan(given["plan"], t.cost)).total(view::executed);
+           });
+    method(type, "add(self, *, " + input_signature() + ")", "Adds a batch.\n\nArgs:\n" + input_help(),
+           [](shown_tiles& tiles, const arguments& given) {
+               const input_arguments batch(given, tiles.counted.masks());
+               if (!batch.input().rows.empty()) {
+                   throw error("attention_mask", "does not say where its tiles begin: give lengths and row_length");
+               }
+               add_input(batch.input(), tiles.cost.model(), tiles.counted);
+           });
+    method(type, "__copy__(self)", "", [](const shown_tiles& t, const arguments&) { return shown_tiles(t); });
+    shown_as(type, [](const shown_tiles& t) {
+        return "<MaskedTiles of " + std::to_string(t.tile.rows) + " x " + std::to_string(t.tile.keys) + ">";
+    });
+}
+
+}  // namespace
+
+void bind_waterfalls(py::module_& module) {
+    bind_masked_tiles(module);
+    std::string signature;
+    std::string help;
+    for (const auto& [name, meaning] : account_keywords) {
+        append_item(signature, std::string(name) + "=None");
+        help.append("    ").append(name).append(": ").append(meaning).append("\n");
+    }
+    method(module.attr("Breakdown"), "waterfall(self, *, " + signature + ")",
+           R"(Where the time of a step went that did this work: from the peak down to the MFU, a line for each cause.
+
+What is not given is named in the last line and never guessed; what `measure()` was told need not be given again.
+
+Args:
+)" + help,
+           [](py::handle self, const arguments& given) {
+               return package_attribute("_waterfall", "waterfall_of")(self, given.named());
+           });
+    function(module, "_waterfall(work, said, kernel_rate)", "What `Waterfall` is made of.", [](const arguments& given) {
+        return waterfall_of(given.as<const counted_work&>("work"), given.as<py::dict>("said"), given["kernel_rate"]);
+    });
+    function(module, "_times_of_trace(work, path, modules)", "Measured times of a trace: their JSON and notes.",
+             [](const arguments& given) {
+                 const py::handle modules = given.some("modules");
+                 return times_of_trace(given.as<const counted_work&>("work"), given.text("path"),
+                                       modules ? std::optional(to_text(modules, "modules")) : std::nullopt);
+             });
+}
+
+}  // namespace floptally::detail::python

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/balance/assignment.hpp>
+#include <floptally/balance/detail/descending.hpp>
+#include <floptally/balance/detail/items.hpp>
+#include <floptally/balance/detail/seeds.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+#include <floptally/text/text.hpp>
+
+namespace floptally::detail {
+
+/// Items in the order in which they are assigned, and the place of each in it.
+template <class Load>
+struct ordered_items {
+    balance_items<Load> items{};
+    std::vector<std::uint32_t> place_of{};
+};
+
+/// Samples made ready for a search: tied samples are one item, and the costs of items are numbers that fit the search.
+///
+/// A single load stays exact; a power of two that divides every cost is taken out. Several loads are each scaled to the
+/// sum 2^44, so that the largest max ÷ mean is the largest max; each item loses less than 2^-44 of the sum.
+class sample_items {
+  public:
+    std::vector<std::uint32_t> item_of{};  ///< the item of each sample; items are in the order of their first samples
+    std::vector<std::uint64_t> sizes{};    ///< the size of each item
+    std::uint64_t capacity;
+
+    sample_items(std::span<const uint128> sample_costs, std::size_t loads, std::span<const std::uint32_t> groups,
+                 std::span<const std::uint64_t> sample_sizes, std::uint64_t rank_capacity)
+        : capacity(rank_capacity), loads_(loads) {
+        tie(sample_costs.size() / loads, groups);
+        costs_.resize(sizes.size() * loads);
+        for (std::size_t sample = 0; sample < item_of.size(); ++sample) {
+            const std::size_t item = item_of[sample];
+            const std::uint64_t size = sample_sizes.empty() ? 1 : sample_sizes[sample];
+            sizes[item] = checked(sizes[item], "sizes") + size;
+            if (capacity != no_capacity && sizes[item] > capacity) {
+                refuse(indexed(groups.empty() ? "sizes" : "groups", sample),
+                       {"must fit the capacity of a rank, ", capacity, ", got ", sizes[item]});
+            }
+            for (std::size_t load = 0; load < loads; ++load) {
+                uint128& sum = costs_[item * loads + load];
+                sum = (flops{sum} + flops{sample_costs[sample * loads + load]}).value();
+            }
+        }
+        scale();
+    }
+
+    /// True where 64 bits hold twice the sum of all costs.
+    [[nodiscard]] bool fits_64_bits() const { return sum_ < (uint128{1} << 62); }
+
+    template <class Load>
+    [[nodiscard]] ordered_items<Load> ordered(std::uint32_t ranks) const {
+        std::vector<Load> keys(sizes.size());
+        for (std::size_t item = 0; item < keys.size(); ++item) {
+            for (std::size_t load = 0; load < loads_; ++load) {
+                keys[item] += static_cast<Load>(costs_[item * loads_ + load]);
+            }
+        }
+        ordered_items<Load> result{{.ranks = ranks, .loads = loads_, .capacity = capacity, .numbers = descending(keys)},
+                                   std::vector<std::uint32_t>(keys.size())};
+        result.items.costs.reserve(costs_.size());
+        result.items.sizes.reserve(sizes.size());
+        for (std::size_t i = 0; i < keys.size(); ++i) {
+            const std::uint32_t item = result.items.numbers[i];
+            result.place_of[item] = static_cast<std::uint32_t>(i);
+            result.items.sizes.push_back(sizes[item]);
+            for (std::size_t load = 0; load < loads_; ++load) {
+                result.items.costs.push_back(static_cast<Load>(costs_[item * loads_ + load]));
+            }
+        }
+        return result;
+    }
+
+    /// The ranks of items where samples are assigned in their order; nothing where that would split an item.
+    template <class Load>
+    [[nodiscard]] rank_list contiguous(std::uint32_t ranks, const ordered_items<Load>& ordered) const {
+        const std::vector<std::uint32_t> rank_of = contiguous_ranks(item_of.size(), ranks);
+        constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+        std::vector<std::uint32_t> of_items(sizes.size(), none);
+        for (std::size_t sample = 0; sample < item_of.size(); ++sample) {
+            std::uint32_t& rank = of_items[ordered.place_of[item_of[sample]]];
+            if (rank != none && rank != rank_of[sample]) {
+                return std::nullopt;
+            }
+            rank = rank_of[sample];
+        }
+        return of_items;
+    }
+
+  private:
+    void tie(std::size_t samples, std::span<const std::uint32_t> groups) {
+        constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+        std::vector<std::uint32_t> item_of_group(groups.size(), none);
+        std::uint32_t items = 0;
+        item_of.reserve(samples);
+        for (std::size_t sample = 0; sample < samples; ++sample) {
+            if (groups.empty()) {
+                item_of.push_back(items++);
+                continue;
+            }
+            std::uint32_t& item = item_of_group[groups[sample]];
+            item = item == none ? items++ : item;
+            item_of.push_back(item);
+        }
+        sizes.resize(items);
+    }
+
+    void scale() {
+        if (loads_ == 1) {
+            uint128 bits = 0;
+            for (const uint128 cost : costs_) {
+                bits |= cost;
+            }
+            const auto low = static_cast<std::uint64_t>(bits);
+            const int shift = bits == 0 ? 0 : low != 0 ? std::countr_zero(low) : 64;
+            for (uint128& cost : costs_) {
+                cost >>= shift;
+                sum_ = (flops{sum_} + flops{cost}).value();
+            }
+            if (sum_ >> 126 != 0) {
+                throw overflow("costs", text_of({"must add up to less than 2^126, got ", to_string(sum_)}));
+            }
+            return;
+        }
+        for (std::size_t load = 0; load < loads_; ++load) {
+            flops sum;
+            for (std::size_t i = load; i < costs_.size(); i += loads_) {
+                sum += flops{costs_[i]};
+            }
+            // A cost times 2^44 fits where the sum is below 2^84.
+            int shift = 0;
+            while ((sum.value() >> shift) >> 84 != 0) {
+                ++shift;
+            }
+            const uint128 total = sum.value() >> shift;
+            for (std::size_t i = load; total != 0 && i < costs_.size(); i += loads_) {
+                costs_[i] = ((costs_[i] >> shift) << 44) / total;
+                sum_ += costs_[i];
+            }
+        }
+    }
+
+    std::size_t loads_;
+    std::vector<uint128> costs_{};  ///< item by item, the loads of an item side by side
+    uint128 sum_ = 0;               ///< of `costs_`
+};
+
+}  // namespace floptally::detail

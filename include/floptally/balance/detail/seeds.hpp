@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <floptally/balance/detail/items.hpp>
+
+namespace floptally::detail {
+
+/// The rank of each item; nothing where a search found no room for an item.
+using rank_list = std::optional<std::vector<std::uint32_t>>;
+
+/// The rank with room where an item leaves the smallest peak; of equal ranks the first. `ranks` where none has room.
+template <class Load>
+[[nodiscard]] std::uint32_t lightest_rank(const balance_items<Load>& items, std::size_t item,
+                                          const std::vector<Load>& sums, const std::vector<std::uint64_t>& room) {
+    std::uint32_t best = items.ranks;
+    Load best_peak = 0;
+    Load best_sum = 0;
+    for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
+        if (items.sizes[item] > room[rank]) {
+            continue;
+        }
+        Load peak = 0;
+        Load sum = 0;
+        for (std::size_t load = 0; load < items.loads; ++load) {
+            const Load own = sums[rank * items.loads + load];
+            peak = std::max<Load>(peak, own + items.costs_of(item)[load]);
+            sum += own;
+        }
+        if (best == items.ranks || peak < best_peak || (peak == best_peak && sum < best_sum)) {
+            best = rank;
+            best_peak = peak;
+            best_sum = sum;
+        }
+    }
+    return best;
+}
+
+/// Longest first (LPT): each item, the costliest first, to the rank with the least load that has room for it.
+template <class Load>
+[[nodiscard]] rank_list longest_first(const balance_items<Load>& items) {
+    std::vector<std::uint32_t> rank_of(items.count());
+    std::vector<std::uint64_t> room(items.ranks, items.capacity);
+    if (items.loads > 1 || (items.is_limited() && !items.has_equal_counts())) {
+        std::vector<Load> sums(items.ranks * items.loads);
+        for (std::size_t item = 0; item < items.count(); ++item) {
+            const std::uint32_t rank = lightest_rank(items, item, sums, room);
+            if (rank == items.ranks) {
+                return std::nullopt;
+            }
+            rank_of[item] = rank;
+            room[rank] -= items.is_limited() ? items.sizes[item] : 0;
+            for (std::size_t load = 0; load < items.loads; ++load) {
+                sums[rank * items.loads + load] += items.costs_of(item)[load];
+            }
+        }
+        return rank_of;
+    }
+    constexpr std::uint32_t few = 16;
+    if (items.ranks <= few) {  // looking at each costs less than a heap, whose branches a processor cannot predict
+        std::array<Load, few> sums{};
+        for (std::size_t item = 0; item < items.count(); ++item) {
+            std::uint32_t lightest = 0;
+            for (std::uint32_t rank = 1; rank < items.ranks; ++rank) {
+                lightest = sums[rank] < sums[lightest] ? rank : lightest;
+            }
+            rank_of[item] = lightest;
+            const bool is_full = items.is_limited() && --room[lightest] == 0;
+            sums[lightest] = is_full ? std::numeric_limits<Load>::max() : sums[lightest] + items.costs[item];
+        }
+        return rank_of;
+    }
+    // A heap of ranks does it for many, the lightest on top, of equal ranks the first. A full rank leaves it.
+    std::vector<std::pair<Load, std::uint32_t>> open(items.ranks);
+    for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
+        open[rank].second = rank;
+    }
+    for (std::size_t item = 0; item < items.count(); ++item) {
+        auto moved = open.front();
+        rank_of[item] = moved.second;
+        moved.first += items.costs[item];
+        if (items.is_limited() && --room[moved.second] == 0) {
+            moved = open.back();
+            open.pop_back();
+        }
+        std::size_t hole = 0;
+        for (std::size_t child = 1; child < open.size(); child = 2 * hole + 1) {
+            child += child + 1 < open.size() && open[child + 1] < open[child] ? 1U : 0U;
+            if (!(open[child] < moved)) {
+                break;
+            }
+            open[hole] = open[child];
+            hole = child;
+        }
+        if (!open.empty()) {
+            open[hole] = moved;
+        }
+    }
+    return rank_of;
+}
+
+/// An assignment that was made without the capacity, made to fit: items without room beside costlier ones move to ranks
+/// with room.
+template <class Load>
+[[nodiscard]] rank_list made_to_fit(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of) {
+    std::vector<std::uint64_t> room(items.ranks, items.capacity);
+    std::vector<Load> sums(items.ranks * items.loads);
+    std::vector<std::size_t> left_over;
+    for (std::size_t item = 0; item < items.count(); ++item) {
+        const std::uint32_t rank = rank_of[item];
+        if (items.sizes[item] > room[rank]) {
+            left_over.push_back(item);
+            continue;
+        }
+        room[rank] -= items.sizes[item];
+        for (std::size_t load = 0; load < items.loads; ++load) {
+            sums[rank * items.loads + load] += items.costs_of(item)[load];
+        }
+    }
+    for (const std::size_t item : left_over) {
+        const std::uint32_t rank = lightest_rank(items, item, sums, room);
+        if (rank == items.ranks) {
+            return std::nullopt;
+        }
+        rank_of[item] = rank;
+        room[rank] -= items.sizes[item];
+        for (std::size_t load = 0; load < items.loads; ++load) {
+            sums[rank * items.loads + load] += items.costs_of(item)[load];
+        }
+    }
+    return rank_of;
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,292 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include <floptally/balance/detail/items.hpp>
+
+namespace floptally::detail {
+
+/// Up to two items of one rank, which may be exchanged for up to two of another.
+template <class Load>
+struct item_bundle {
+    static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+
+    Load cost;
+    std::uint32_t first = none;
+    std::uint32_t second = none;
+};
+
+/// An assignment that is improved by exchanges between the rank with the largest load and another, the lightest first:
+/// a move, a swap of one item for one, and where neither helps, of up to two for up to two. Each lowers the larger peak
+/// of the two ranks, so that the largest load never grows. It ends where nothing helps the heaviest rank, where the
+/// largest load is small enough, or where `budget` bundles (pairs of bundles, where items have several loads or sizes)
+/// were looked at.
+template <class Load>
+class balance_swaps {
+  public:
+    /// The most items of a rank with which pairs are tried: in larger ranks single items are fine enough, and pairs
+    /// would be thousands.
+    static constexpr std::size_t most_items_for_pairs = 64;
+    /// The cost of making and sorting a pair, in looks at a bundle.
+    static constexpr std::uint64_t sorting = 8;
+
+    /// Exchanges end at the peak `enough`.
+    balance_swaps(const balance_items<Load>& items, std::vector<std::uint32_t> rank_of, Load enough,
+                  std::uint64_t budget)
+        : items_(items),
+          rank_of_(std::move(rank_of)),
+          enough_(enough),
+          budget_(budget),
+          equal_counts_(items.has_equal_counts()),
+          by_cost_(items.loads == 1 && (!items.is_limited() || equal_counts_)),
+          singles_(items.ranks),
+          pairs_(items.ranks),
+          sums_(items.loads_of(rank_of_)),
+          room_(items.ranks, items.capacity) {
+        std::vector<std::uint32_t> counts(items.ranks);
+        for (const std::uint32_t rank : rank_of_) {
+            ++counts[rank];
+        }
+        for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
+            singles_[rank].reserve(counts[rank] + 1);
+        }
+        for (std::uint32_t item = 0; item < items.count(); ++item) {
+            singles_[rank_of_[item]].push_back(single(item));
+            room_[rank_of_[item]] -= items.is_limited() ? items.sizes[item] : 0;
+        }
+        for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
+            if (!equal_counts_) {
+                singles_[rank].push_back({0, bundle::none, bundle::none});
+            }
+            order_.push_back(rank);
+        }
+        std::sort(order_.begin(), order_.end(), lighter());
+    }
+
+    void run() {
+        while (peak() > enough_ && (improve(1) || improve(2))) {
+        }
+    }
+
+    [[nodiscard]] const std::vector<std::uint32_t>& rank_of() const { return rank_of_; }
+    [[nodiscard]] Load peak() const { return peak(order_.back()); }
+
+  private:
+    using bundle = item_bundle<Load>;
+
+    struct exchange {
+        bundle from_heavy{};
+        bundle from_light{};
+        Load peak = 0;  ///< the larger of both ranks' afterwards
+    };
+
+    [[nodiscard]] bundle single(std::uint32_t item) const {
+        return {items_.costs[item * items_.loads], item, bundle::none};
+    }
+
+    [[nodiscard]] Load peak(std::uint32_t rank) const {
+        const Load* loads = sums_.data() + rank * items_.loads;
+        return items_.loads == 1 ? *loads : *std::max_element(loads, loads + items_.loads);
+    }
+
+    [[nodiscard]] auto lighter() const {
+        return [this](std::uint32_t a, std::uint32_t b) {
+            const Load peak_a = peak(a);
+            const Load peak_b = peak(b);
+            return peak_a != peak_b ? peak_a < peak_b : a < b;
+        };
+    }
+
+    [[nodiscard]] bool spend(std::uint64_t looked_at) {
+        const bool enough = budget_ >= looked_at;
+        budget_ -= enough ? looked_at : budget_;
+        return enough;
+    }
+
+    /// Makes one exchange of bundles of at most `most` items that helps the heaviest rank; false where there is none.
+    bool improve(std::size_t most) {
+        const std::uint32_t heavy = order_.back();
+        for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
+            const std::uint32_t light = order_[i];
+            if (most == 2 && (!find_pairs(heavy) || !find_pairs(light))) {
+                continue;
+            }
+            const std::vector<bundle>& from_heavy = most == 1 ? singles_[heavy] : pairs_[heavy];
+            const std::vector<bundle>& from_light = most == 1 ? singles_[light] : pairs_[light];
+            if (!spend(by_cost_ ? from_heavy.size() + from_light.size() : from_heavy.size() * from_light.size())) {
+                return false;
+            }
+            exchange best{{}, {}, peak(heavy)};
+            if (by_cost_) {
+                closest(from_heavy, from_light, sums_[heavy] - sums_[light], sums_[light], best);
+            } else {
+                best_of_all(heavy, from_heavy, light, from_light, best);
+            }
+            if (best.peak < peak(heavy)) {
+                apply(heavy, light, best);
+                return true;
+            }
+        }
+        return false;
+    }
+
+    /// Fills `pairs_` of a rank: every two items, and unless counts are equal also single items and none.
+    bool find_pairs(std::uint32_t rank) {
+        const std::vector<bundle>& singles = singles_[rank];
+        std::vector<bundle>& pairs = pairs_[rank];
+        if (!pairs.empty() || singles.size() > most_items_for_pairs) {
+            return !pairs.empty();
+        }
+        const std::size_t items = singles.size() - (equal_counts_ ? 0 : 1);
+        if (!spend(sorting * (items * (items + 1) / 2 + 1))) {
+            return false;
+        }
+        pairs.reserve(items * (items + 1) / 2 + 1);
+        for (std::size_t i = 0; i < items; ++i) {
+            for (std::size_t j = i + 1; j < items; ++j) {
+                pairs.push_back(
+                    {static_cast<Load>(singles[i].cost + singles[j].cost), singles[i].first, singles[j].first});
+            }
+        }
+        if (!equal_counts_) {
+            pairs.insert(pairs.end(), singles.begin(), singles.end());
+        }
+        if (by_cost_) {
+            sort_few(pairs);
+        }
+        return !pairs.empty();
+    }
+
+    /// Sorts bundles by descending cost, stably. They are made in ordered runs, so that an insertion sort moves little.
+    static void sort_few(std::vector<bundle>& bundles) {
+        for (std::size_t i = 1; i < bundles.size(); ++i) {
+            const bundle moved = bundles[i];
+            std::size_t place = i;
+            for (; place > 0 && bundles[place - 1].cost < moved.cost; --place) {
+                bundles[place] = bundles[place - 1];
+            }
+            bundles[place] = moved;
+        }
+    }
+
+    /// Finds the best exchange of one load: its difference is the closest to half the `gap` between the two ranks. Both
+    /// lists come by descending cost, so that after a difference that is too large comes the next bundle of the heavy
+    /// rank, and after one that is too small the next of the light rank: each that is passed over is further off.
+    static void closest(const std::vector<bundle>& from_heavy, const std::vector<bundle>& from_light, Load gap,
+                        Load light, exchange& best) {
+        const bundle* a = from_heavy.data();
+        const bundle* b = from_light.data();
+        const bundle* const end_of_a = a + from_heavy.size();
+        const bundle* const end_of_b = b + from_light.size();
+        const bundle* given = a;
+        const bundle* taken = b;
+        Load least = gap;  // twice the distance of no exchange from half the gap
+        while (a != end_of_a && b != end_of_b) {
+            const Load give = 2 * a->cost;
+            const Load want = 2 * b->cost + gap;
+            const bool too_large = give > want;
+            const Load off = too_large ? give - want : want - give;
+            const bool closer = off < least;
+            least = closer ? off : least;
+            given = closer ? a : given;
+            taken = closer ? b : taken;
+            a += too_large ? 1 : 0;
+            b += too_large ? 0 : 1;
+        }
+        const Load after = light + (gap + least) / 2;
+        if (least < gap && after < best.peak) {
+            best = {*given, *taken, after};
+        }
+    }
+
+    /// Finds the best exchange of several loads, or with sizes, among all pairs of bundles.
+    void best_of_all(std::uint32_t heavy, const std::vector<bundle>& from_heavy, std::uint32_t light,
+                     const std::vector<bundle>& from_light, exchange& best) const {
+        for (const bundle& a : from_heavy) {
+            for (const bundle& b : from_light) {
+                const std::uint64_t given = size_of(a);
+                const std::uint64_t taken = size_of(b);
+                if (items_.is_limited() && (given > room_[light] + taken || taken > room_[heavy] + given)) {
+                    continue;
+                }
+                Load after = 0;
+                for (std::size_t load = 0; load < items_.loads && after < best.peak; ++load) {
+                    const Load give = cost_of(a, load);
+                    const Load take = cost_of(b, load);
+                    after = std::max<Load>(after, sums_[heavy * items_.loads + load] - give + take);
+                    after = std::max<Load>(after, sums_[light * items_.loads + load] + give - take);
+                }
+                if (after < best.peak) {
+                    best = {a, b, after};
+                }
+            }
+        }
+    }
+
+    [[nodiscard]] std::uint64_t size_of(const bundle& items) const {
+        return (items.first == bundle::none ? 0 : items_.sizes[items.first]) +
+               (items.second == bundle::none ? 0 : items_.sizes[items.second]);
+    }
+
+    [[nodiscard]] Load cost_of(const bundle& items, std::size_t load) const {
+        return static_cast<Load>((items.first == bundle::none ? 0 : items_.costs_of(items.first)[load]) +
+                                 (items.second == bundle::none ? 0 : items_.costs_of(items.second)[load]));
+    }
+
+    void apply(std::uint32_t heavy, std::uint32_t light, const exchange& chosen) {
+        for (const std::uint32_t rank : {heavy, light}) {
+            order_.erase(std::lower_bound(order_.begin(), order_.end(), rank, lighter()));
+        }
+        move(chosen.from_heavy.first, heavy, light);
+        move(chosen.from_heavy.second, heavy, light);
+        move(chosen.from_light.first, light, heavy);
+        move(chosen.from_light.second, light, heavy);
+        for (const std::uint32_t rank : {heavy, light}) {
+            order_.insert(std::lower_bound(order_.begin(), order_.end(), rank, lighter()), rank);
+        }
+    }
+
+    void move(std::uint32_t item, std::uint32_t from, std::uint32_t to) {
+        if (item == bundle::none) {
+            return;
+        }
+        rank_of_[item] = to;
+        const auto place = [item](std::vector<bundle>& singles) {
+            return std::lower_bound(singles.begin(), singles.end(), item,
+                                    [](const bundle& own, std::uint32_t other) { return own.first < other; });
+        };
+        singles_[from].erase(place(singles_[from]));
+        singles_[to].insert(place(singles_[to]), single(item));
+        pairs_[from].clear();
+        pairs_[to].clear();
+        for (std::size_t load = 0; load < items_.loads; ++load) {
+            sums_[from * items_.loads + load] -= items_.costs_of(item)[load];
+            sums_[to * items_.loads + load] += items_.costs_of(item)[load];
+        }
+        if (items_.is_limited()) {
+            room_[from] += items_.sizes[item];
+            room_[to] -= items_.sizes[item];
+        }
+    }
+
+    const balance_items<Load>& items_;
+    std::vector<std::uint32_t> rank_of_;
+    Load enough_;
+    std::uint64_t budget_;
+    bool equal_counts_;
+    bool by_cost_;  ///< one cost alone decides
+    std::vector<std::vector<bundle>>
+        singles_;  ///< of each rank, in the order of items; an empty bundle last, unless counts are equal
+    std::vector<std::vector<bundle>> pairs_;  ///< of each rank; empty until needed
+    std::vector<Load> sums_;
+    std::vector<std::uint64_t> room_;   ///< may wrap between the two halves of an exchange
+    std::vector<std::uint32_t> order_;  ///< ranks by their peaks
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+namespace floptally::detail {
+
+/// A type of costs: FLOPs, tokens, patches as integers, or seconds as a `double`.
+template <class T>
+concept balance_cost = (std::integral<T> && !std::same_as<T, bool>) || std::same_as<T, uint128> ||
+                       std::same_as<T, flops> || std::same_as<T, float> || std::same_as<T, double>;
+
+template <class Range>
+using cost_of_range = std::remove_cv_t<typename decltype(std::span{std::declval<const Range&>()})::element_type>;
+
+template <class Range>
+concept cost_range = requires(const Range& range) {
+    std::span{range};
+}
+&&balance_cost<cost_of_range<Range>>;
+
+/// Costs as integers, in units of 2^exponent of the caller's unit.
+struct whole_costs {
+    std::vector<uint128> values{};
+    int exponent = 0;
+};
+
+/// The exponent of the unit in which costs become integers: 0 where they are integers already, else that in which the
+/// largest has the 53 bits of a `double`. Fractions of a unit are cut off.
+template <std::floating_point Float>
+[[nodiscard]] int unit_exponent(std::span<const Float> costs) {
+    double largest = 0;
+    bool whole = true;
+    for (std::size_t i = 0; i < costs.size(); ++i) {
+        const double cost = costs[i];
+        if (!std::isfinite(cost) || cost < 0) {
+            refuse(indexed("costs", i), {"must be finite and not negative, got ", std::to_string(cost)});
+        }
+        largest = cost > largest ? cost : largest;
+        whole = whole && cost == std::floor(cost);
+    }
+    constexpr int bits = 53;
+    int exponent = 0;
+    static_cast<void>(std::frexp(largest, &exponent));
+    return whole && exponent <= bits ? 0 : exponent - bits;
+}
+
+template <balance_cost Cost>
+[[nodiscard]] whole_costs whole_costs_of(std::span<const Cost> costs) {
+    whole_costs whole;
+    whole.values.reserve(costs.size());
+    if constexpr (std::floating_point<Cost>) {
+        whole.exponent = unit_exponent(costs);
+        for (const Cost cost : costs) {
+            whole.values.push_back(static_cast<uint128>(std::ldexp(static_cast<double>(cost), -whole.exponent)));
+        }
+    } else if constexpr (std::same_as<Cost, flops>) {
+        for (const flops cost : costs) {
+            whole.values.push_back(cost.value());
+        }
+    } else {
+        for (std::size_t i = 0; i < costs.size(); ++i) {
+            if constexpr (std::signed_integral<Cost>) {
+                if (costs[i] < 0) {
+                    refuse(indexed("costs", i), {"must not be negative, got ", costs[i]});
+                }
+            }
+            whole.values.push_back(static_cast<uint128>(costs[i]));
+        }
+    }
+    return whole;
+}
+
+/// The number of samples with `loads` costs each.
+[[nodiscard]] inline std::size_t samples_of(std::size_t costs, std::size_t loads) {
+    if (loads == 0 || costs % loads != 0) {
+        refuse("costs", {"must be ", loads, " for each sample, got ", costs});
+    }
+    return costs / loads;
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/config/detail/classes.hpp>
+#include <floptally/config/detail/config_fields.hpp>
+#include <floptally/config/detail/layers.hpp>
+#include <floptally/config/detail/part_table.hpp>
+#include <floptally/config/detail/scope.hpp>
+#include <floptally/config/detail/unread.hpp>
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/descriptors/part_list.hpp>
+#include <floptally/descriptors/transformer.hpp>
+#include <floptally/page_language/page.hpp>
+#include <floptally/page_language/page_library.hpp>
+#include <floptally/text/message.hpp>
+
+namespace floptally::detail {
+
+/// The pages that the parts of floptally's own format are based on. `mask` is a word, an object with one key, or the
+/// text of a rule; a part without that key is causal.
+inline constexpr char own_pages[] = R"page(
+page floptally
+with hidden_size number
+h = .hidden_size
+
+page floptally.part
+with type text
+h = model.h
+sees = written_mask()
+
+page floptally.heads : floptally.part
+kv            = .num_kv_heads ?? .num_heads
+width_of_head = .head_dim ?? h / .num_heads
+require .num_heads % kv == 0: .num_kv_heads must divide num_heads ({.num_heads})
+require given(.head_dim) or h % .num_heads == 0: .head_dim is missing, and num_heads ({.num_heads}) does not divide hidden_size ({h})
+
+page floptally.named : floptally.part
+with component text
+named = .component
+require size(.component) > 0 and size(.component) < 40: .component must have 1 to 39 characters
+)page";
+static_assert(component_name::capacity == 39, "the page above says how long a component's name may be");
+
+/// Those pages and a page for each part: its keys, as the table of parts declares them, and the line whose words they
+/// are. A word that the rules of a part define has the value of that definition.
+[[nodiscard]] inline std::string pages_of_parts() {
+    std::string text = own_pages;
+    for (const pages::part_kind& kind : pages::part_kinds) {
+        if (kind.own.empty()) {
+            continue;
+        }
+        const bool has_base = kind.own.find(':') != std::string_view::npos;
+        append(text, {"\npage floptally.", kind.own, has_base ? "" : " : floptally.part", "\n"});
+        const bool is_named = kind.own.ends_with("floptally.named");
+        std::string line = is_named ? " named named" : "";
+        for (std::size_t k = 0; k < kind.words; ++k) {
+            const pages::part_word& word = kind.word(k);
+            const std::string_view key(word.key);
+            if (!key.empty()) {
+                append(text, {"with ", key, "\n"});
+            }
+            const bool is_defined = kind.rules.find(text_of({word.word, " = "})) != std::string_view::npos;
+            if (is_defined || !key.empty()) {
+                append(line, {line.empty() ? " " : ", ", word.word, word.is_inverse && !is_defined ? " not " : " ",
+                              is_defined ? "" : ".", is_defined ? word.word : key.substr(0, key.find(' '))});
+            }
+        }
+        append(text, {kind.rules});
+        if (kind.rules.find("part:") == std::string_view::npos) {
+            append(text, {"part: ", kind.name, line, "\n"});
+        }
+    }
+    return text;
+}
+
+/// The reader of floptally's own format (`"model_type": "floptally"`, docs/config_format.md): any composition of the
+/// parts, for a model that no family describes. Every key is read or refused.
+class floptally_format {
+  public:
+    floptally_format(const config_fields& config, const read_options& options)
+        : text_(pages_of_parts()),
+          pages_(text_),
+          model_(pages_.find("floptally"), config),
+          config_(config),
+          options_(options) {}
+
+    [[nodiscard]] model_config read() {
+        config_.allow_only({"model_type", "name", "hidden_size", "encoder_layers", "layers", "vocab_size",
+                            "padded_vocab_size", "tie_word_embeddings"});
+        hidden_size_ = config_.dimension({"hidden_size"});
+        if (config_.contains("encoder_layers")) {
+            add_encoder();
+        }
+        sum_ += groups_cost("layers", parts_);
+        if (config_.contains("vocab_size")) {
+            add_vocabulary();
+        } else if (options_.mtp_layers != 0) {
+            refuse("mtp", {"needs vocab_size in the config"});
+        } else if (options_.padded_vocab_size != 0) {
+            refuse("padded_vocab_size", {"needs vocab_size in the config"});
+        }
+        for (const std::string_view key : {"padded_vocab_size", "tie_word_embeddings"}) {
+            if (config_.contains(key) && !config_.contains("vocab_size")) {
+                refuse(config_.field(key), {"needs vocab_size"});
+            }
+        }
+        return {config_.text("name", "floptally"), sum_, {}, parts_.in_order(), {}};
+    }
+
+  private:
+    void add_vocabulary() {
+        vocabulary vocab;
+        vocab.size = config_.integer({"vocab_size"}, required, 1, max_vocabulary);
+        vocab.padded_size = config_.integer({"padded_vocab_size"}, 0, 0, max_vocabulary);
+        if (options_.padded_vocab_size != 0) {
+            vocab.padded_size = options_.padded_vocab_size;
+        }
+        vocab.tied = config_.flag("tie_word_embeddings", false);
+        sum_ += vocab.head_cost(hidden_size_);
+        sum_ += vocab.embedding_cost(hidden_size_);
+        parts_.add("embedding", part_role::input, vocab.embedding_cost(hidden_size_));
+        parts_.add("lm_head", part_role::head, vocab.head_cost(hidden_size_));
+        if (options_.mtp_layers != 0) {
+            const multi_token_prediction depths{.num_layers = options_.mtp_layers};
+            sum_ += depths.cost(sum_of(last_layer_), hidden_size_, vocab);
+            depths.for_each_part(last_layer_, hidden_size_, vocab,
+                                 [this](const model_part& next) { parts_.add_after(next); });
+        }
+    }
+
+    /// Adds the layers of the other side, each bidirectional.
+    void add_encoder() {
+        part_list encoder;
+        const cost side = groups_cost("encoder_layers", encoder);
+        for (const rule& attends : side.masks()) {
+            if (!(attends == mask::bidirectional())) {
+                refuse(config_.field("encoder_layers"), {"every mask must be \"bidirectional\", got ", attends.name()});
+            }
+        }
+        sum_ += side.on_encoder();
+        encoder.append_encoder_to(parts_, [](const cost& one) { return one.on_encoder(); });
+    }
+
+    [[nodiscard]] static cost sum_of(const std::vector<cost>& parts) {
+        cost sum;
+        for (const cost& part : parts) {
+            sum += part;
+        }
+        return sum;
+    }
+
+    [[nodiscard]] cost groups_cost(std::string_view key, part_list& parts) {
+        const config_node* groups = config_.array(key);
+        if (groups == nullptr || groups->count == 0) {
+            refuse(config_.field(key), {"must list at least one group of layers"});
+        }
+        cost sum;
+        std::uint64_t index = 0;
+        for (std::size_t i = 0; i < groups->count; ++i) {
+            const config_fields group(config_.tree(), config_.tree().child(*groups, i), indexed(config_.field(key), i));
+            group.allow_only({"repeat", "parts"});
+            const std::uint64_t repeat = group.integer({"repeat"}, 1, 1, max_layers);
+            last_layer_ = layer_parts(group);
+            sum += repeat * sum_of(last_layer_);
+            parts.add_layers(index, repeat, last_layer_);
+            index += repeat;
+        }
+        return sum;
+    }
+
+    [[nodiscard]] std::vector<cost> layer_parts(const config_fields& group) {
+        const config_node* parts = group.array("parts");
+        if (parts == nullptr || parts->count == 0) {
+            refuse(group.field("parts"), {"must list at least one part"});
+        }
+        std::vector<cost> one;
+        for (std::size_t i = 0; i < parts->count; ++i) {
+            one.push_back(part_cost(
+                config_fields(group.tree(), group.tree().child(*parts, i), indexed(group.field("parts"), i))));
+        }
+        return one;
+    }
+
+    /// The cost of a part, by its own page, `floptally.TYPE`, over the part's object.
+    [[nodiscard]] cost part_cost(const config_fields& part) {
+        const std::string type = part.text("type", "");
+        const pages::page* read = nullptr;
+        std::string known;
+        for (const pages::owner<pages::page>& one : pages_.loaded()) {
+            const std::string_view name = one->name.substr(std::min(one->name.size(), prefix.size()));
+            if (one->find_block("part") != nullptr) {
+                read = name == type ? one.get() : read;
+                append_item(known, name);
+            }
+        }
+        if (read == nullptr) {
+            refuse(part.field("type"), {part.contains("type") ? text_of({"unknown part \"", type, "\""}) : "is missing",
+                                        "; known: ", known});
+        }
+        pages::scope names(pages_.find(read->name), part);
+        names.inner.push_back({"model", &model_});
+        pages::refuse_undeclared(names);
+        names.check_keys();
+        std::vector<std::string> notes;
+        pages::rule_checker(names, notes).check(*read);
+        return pages::block_cost(names, "part", options_.mla);
+    }
+
+    static constexpr std::string_view prefix = "floptally.";
+
+    std::string text_;  ///< the text that the pages refer to
+    pages::library pages_;
+    pages::scope model_;  ///< `model.h`
+    const config_fields& config_;
+    read_options options_;
+    cost sum_;
+    part_list parts_;
+    std::vector<cost> last_layer_;
+    std::uint64_t hidden_size_ = 0;
+};
+
+}  // namespace floptally::detail

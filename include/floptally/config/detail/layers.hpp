@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/config/detail/arithmetic.hpp>
+#include <floptally/config/detail/part_call.hpp>
+#include <floptally/config/detail/part_table.hpp>
+#include <floptally/config/detail/scope.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/descriptors/part_list.hpp>
+#include <floptally/lists/vector.hpp>
+#include <floptally/page_language/page.hpp>
+#include <floptally/text/message.hpp>
+
+namespace floptally::detail::pages {
+
+/// The reader of one block of a page as a part of each layer. Equal parts of many layers are made once.
+class block_reader {
+  public:
+    block_reader(scope& in, const scope::found_block& from, mla_core latent_core)
+        : in_(in), from_(from), latent_core_(latent_core) {}
+
+    static constexpr std::size_t nothing = ~std::size_t{0};
+
+    struct variant {
+        vector<value> key{};
+        cost made{};
+    };
+    [[nodiscard]] const cost& made(std::size_t which) const { return variants_[which].made; }
+
+    /// The number of the part of the layer that `in` stands at; `nothing` where no line of the block is for it.
+    [[nodiscard]] std::size_t read() {
+        if (is_known_) {
+            return last_;
+        }
+        const bool outer = in_.varies;
+        in_.varies = false;
+        vector<value> key;
+        bool any = false;
+        for (const part_line& line : from_.entry->lines) {
+            any = evaluate(line, key) || any;
+        }
+        is_known_ = !in_.varies;
+        in_.varies = in_.varies || outer;
+        last_ = any ? find_or_make(key) : nothing;
+        return last_;
+    }
+
+  private:
+    /// Evaluates a line: `key` receives all values that the part depends on, its arguments and its place. Returns false
+    /// where the line is not for this layer. `key` all values that a part can see: its arguments and its place.
+    bool evaluate(const part_line& line, vector<value>& key) {
+        const bool is_there = line.condition == no_expression || holds(line);
+        key.push_back(flag_value(is_there));
+        if (!is_there) {
+            return false;
+        }
+        for (const argument& word : line.arguments) {
+            key.push_back(word.value != no_expression ? in_.evaluate(*from_.where, word.value) : flag_value(true));
+        }
+        key.push_back(in_.has("h") ? in_.named("h") : value{});
+        key.push_back(in_.has("sees") ? in_.named("sees") : value{});
+        return true;
+    }
+    [[nodiscard]] bool holds(const part_line& line) {
+        const value item = in_.evaluate(*from_.where, line.condition);
+        if (!item.is_whole() && !item.is_none()) {
+            page_error(from_.where->name, line.line, {"expected yes or no after \"if\", got ", in_.shown(item)});
+        }
+        return item.on();
+    }
+
+    [[nodiscard]] std::size_t find_or_make(const vector<value>& key) {
+        for (std::size_t v = 0; v < variants_.size(); ++v) {
+            bool equal = variants_[v].key.size() == key.size();
+            for (std::size_t k = 0; equal && k < key.size(); ++k) {
+                equal = same_value(variants_[v].key[k], key[k]);
+            }
+            if (equal) {
+                return v;
+            }
+        }
+        variants_.push_back({key, make(key)});
+        return variants_.size() - 1;
+    }
+
+    [[nodiscard]] cost make(const vector<value>& key) {
+        cost sum;
+        value_names made;
+        std::size_t at = 0;
+        for (const part_line& line : from_.entry->lines) {
+            if (!key[at++].on()) {
+                continue;
+            }
+            const value* const first = key.begin() + at;
+            const vector<value> given(first, first + line.arguments.size());
+            at += line.arguments.size() + 2;
+            sum += made_by({in_, *from_.where, line, given, made, latent_core_});
+        }
+        return sum;
+    }
+
+    scope& in_;
+    scope::found_block from_;
+    mla_core latent_core_;
+    vector<variant> variants_;
+    std::size_t last_ = nothing;
+    bool is_known_ = false;
+};
+
+/// The cost of a block that stands once in a model.
+[[nodiscard]] inline cost block_cost(scope& in, std::string_view name, mla_core latent_core = mla_core::expanded) {
+    const scope::found_block found = in.find_block(name);
+    if (found.entry == nullptr) {
+        return {};
+    }
+    block_reader reader(in, found, latent_core);
+    const std::size_t made = reader.read();
+    return made == block_reader::nothing ? cost{} : reader.made(made);
+}
+
+/// The reader of the layers of a model: norms, then their blocks in the order in which they run, each one part.
+class layer_reader {
+  public:
+    layer_reader(scope& in, mla_core latent_core) : in_(in) {
+        for (const char* name : {"before", "into_mixer", "mixer", "cross", "into_feed", "feed", "more"}) {
+            if (const scope::found_block found = in.find_block(name); found.entry != nullptr) {
+                feed_ = std::string_view(name) == "feed" ? blocks_.size() : feed_;
+                blocks_.push_back({block_reader(in, found, latent_core), {}});
+            }
+        }
+    }
+
+    /// Reads all layers; those from `used` on run, and their result reaches no loss.
+    void read(std::uint64_t used, cost& sum, part_list& parts) {
+        const std::uint64_t layers = in_.number("layers");
+        if (layers == 0 || layers > 10'000) {
+            refuse(in_.config().field("num_hidden_layers"), {"must be an integer from 1 to 10000, got ", layers});
+        }
+        run now;
+        std::uint64_t norms = 0;
+        vector<first_use> forward;  // the sum has its components in this order
+        for (in_.layer = 0; layers > in_.layer; ++in_.layer) {
+            run next{
+                .first = in_.layer, .repeat = 1, .norms = in_.number_or("norms", 0), .detached = in_.layer >= used};
+            for (entry& block : blocks_) {
+                next.variants.push_back(block.reader.read());
+                if (block.count(next.variants.back(), next.detached)) {
+                    forward.push_back({&block, next.variants.back()});
+                }
+            }
+            norms = checked(norms, "norm") + next.norms;
+            if (now.repeat != 0 && now.norms == next.norms && now.detached == next.detached &&
+                now.variants == next.variants) {
+                ++now.repeat;
+                continue;
+            }
+            put(now, parts);
+            now = next;
+        }
+        in_.layer = layers - 1;
+        put(now, parts);
+        last_ = now;
+        for (const first_use& use : forward) {
+            const tally_of_layers& times = use.block->counts[use.variant];
+            add_times(sum, times.used, use.block->reader.made(use.variant));
+            if (times.detached != 0) {
+                add_times(sum, times.detached, use.block->reader.made(use.variant).detached());
+            }
+        }
+        sum.add_parameters("norm", term::norm, norms);
+    }
+
+    /// The parts of the last layer, for predictions of more tokens.
+    [[nodiscard]] std::vector<cost> last_parts() const {
+        std::vector<cost> all;
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            if (last_.variants[b] != block_reader::nothing) {
+                all.push_back(blocks_[b].reader.made(last_.variants[b]));
+            }
+        }
+        return all;
+    }
+
+    /// The parts of a layer after all others, which is a kind of its own.
+    [[nodiscard]] std::vector<cost> parts_after_all() {
+        std::vector<cost> all;
+        in_.layer = in_.number("layers");
+        for (entry& block : blocks_) {
+            if (const std::size_t variant = block.reader.read(); variant != block_reader::nothing) {
+                all.push_back(block.reader.made(variant));
+            }
+        }
+        return all;
+    }
+
+  private:
+    struct tally_of_layers {
+        std::uint64_t used = 0;
+        std::uint64_t detached = 0;
+    };
+    struct entry {
+        block_reader reader;
+        vector<tally_of_layers> counts;
+
+        /// Counts a layer; returns true where it is the first that has this part.
+        bool count(std::size_t variant, bool detached) {
+            if (variant == block_reader::nothing) {
+                return false;
+            }
+            const bool is_first = variant >= counts.size();
+            if (is_first) {
+                counts.resize(variant + 1, {});
+            }
+            ++(detached ? counts[variant].detached : counts[variant].used);
+            return is_first;
+        }
+    };
+    struct first_use {
+        const entry* block;
+        std::size_t variant;
+    };
+    struct run {
+        std::uint64_t first = 0;
+        std::uint64_t repeat = 0;
+        std::uint64_t norms = 0;
+        bool detached = false;
+        vector<std::size_t> variants{};
+    };
+
+    static void add_times(cost& sum, std::uint64_t times, const cost& part) {
+        if (times != 0) {
+            sum += times * part;
+        }
+    }
+    void put(const run& layers, part_list& parts) const {
+        if (layers.repeat == 0) {
+            return;
+        }
+        std::vector<cost> all(1);
+        all[0].add_parameters("norm", term::norm, layers.norms);
+        std::size_t beside = part_list::no_part;
+        for (std::size_t b = 0; b < blocks_.size(); ++b) {
+            if (layers.variants[b] != block_reader::nothing) {
+                beside = b == feed_ && in_.on("beside") ? all.size() : beside;
+                const cost& made = blocks_[b].reader.made(layers.variants[b]);
+                all.push_back(layers.detached ? made.detached() : made);
+            }
+        }
+        parts.add_layers(layers.first, layers.repeat, std::move(all), beside);
+    }
+
+    scope& in_;
+    vector<entry> blocks_;
+    std::size_t feed_ = block_reader::nothing;
+    run last_;
+};
+
+/// The parts of a layer of multi-token prediction: those of the model's last layer; or, where a page describes in `mtp`
+/// how its input is made, that block, the layer after the model's own, and the parts after the layers.
+[[nodiscard]] inline std::vector<cost> mtp_parts(scope& in, layer_reader& layers, mla_core latent_core) {
+    if (in.find_block("mtp").entry == nullptr) {
+        return layers.last_parts();
+    }
+    std::vector<cost> parts{block_cost(in, "mtp", latent_core)};
+    for (cost& part : layers.parts_after_all()) {
+        parts.push_back(std::move(part));
+    }
+    parts.push_back(block_cost(in, "after", latent_core));
+    return parts;
+}
+
+}  // namespace floptally::detail::pages

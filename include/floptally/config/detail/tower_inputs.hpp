@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/config/detail/scope.hpp>
+#include <floptally/config/detail/value.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/page_language/page.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The input of a tower: images or sound of the size that its config states, and the tokens that stand for them.
+
+namespace floptally::detail::pages {
+
+/// The modality of a tower's input: vision, unless its page says audio.
+[[nodiscard]] inline modality stands_in(scope& in) {
+    return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
+}
+
+/// A side of the image that the config states, in patches.
+[[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
+    const std::uint64_t size = in.number_or(name, 1);
+    if (size == 0) {
+        refuse(in.config().field("image_size"),
+               {"must be at least patch_size: ", name, " of its patches are 0", in.got("image_size")});
+    }
+    if (size > 0x7FFF'FFFF) {
+        const scope::found_definition found = in.find_definition(name);
+        page_error(found.where->name, found.entry->line, {"\"", name, "\" must be from 1 to 2^31 - 1, got ", size});
+    }
+    return static_cast<std::uint32_t>(size);
+}
+
+/// The inputs of a tower: none where `input` is off, else one.
+[[nodiscard]] inline std::vector<tower_input> inputs_of(scope& in) {
+    if (in.has("input") && !in.on("input")) {
+        return {};
+    }
+    tower_input input{.in = stands_in(in)};
+    if (in.has("rows")) {
+        input.image =
+            grid{grid_side(in, "frames"), grid_side(in, "rows"), grid_side(in, in.has("columns") ? "columns" : "rows")};
+    }
+    if (in.has("clip")) {
+        input.clip = audio_clip{grid_side(in, "clip")};
+    }
+    for (const char* const name : {"units", "tokens_for"}) {
+        if (in.has(name)) {
+            input.units = in.mask_named(name);
+            input.per_unit = 1;
+        }
+    }
+    input.per_unit = in.number_or("per_unit", input.per_unit);
+    input.per_frame = in.number_or("per_frame", 0);
+    input.per_token = in.number_or("per_token", 0);
+    return {input};
+}
+
+}  // namespace floptally::detail::pages

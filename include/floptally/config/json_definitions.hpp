@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <filesystem>
+#include <fstream>
+#include <istream>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <floptally/config/detail/config_fields.hpp>
+#include <floptally/config/detail/floptally_format.hpp>
+#include <floptally/config/detail/from_nlohmann.hpp>
+#include <floptally/config/detail/read.hpp>
+#include <floptally/config/json_form.hpp>
+#include <floptally/descriptors/latent_attention.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// What <floptally/json.hpp> declares: inline there, or in the one unit that includes <floptally/json_src.hpp>.
+
+namespace floptally {
+
+namespace detail {
+
+[[nodiscard]] inline model_config read_tree(const pages::config_tree& tree, const read_options& options) {
+    const config_fields config(tree, tree.root(), "");
+    const pages::config_node* type = config.find("model_type");
+    const std::string_view own = type == nullptr ? std::string_view() : std::string_view(type->text);
+    if (own == "floptally" && !options.pages.empty()) {
+        refuse("pages", {"read no config of model_type \"floptally\", which says itself what it multiplies"});
+    }
+    model_config model;
+    if (own == "floptally") {
+        model = floptally_format(config, options).read();
+    } else {
+        pages::library known;
+        for (const page_text& given : options.pages) {
+            known.add(given.text, given.file);
+        }
+        model = pages::read_pages(tree, options, known);
+    }
+    if (options.mla == mla_core::absorbed && !mla::is_absorbed_in(model.cost)) {
+        refuse("mla", {model.model_type, " has no latent attention to absorb"});
+    }
+    return model;
+}
+
+}  // namespace detail
+
+inline namespace FLOPTALLY_JSON_NAMESPACE {
+
+FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config, const read_options& options) {
+    return detail::read_tree(detail::pages::tree_of(config), options);
+}
+
+FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options) {
+    nlohmann::json config;
+    try {
+        config = nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& problem) {
+        detail::refuse("config", {"must be a JSON object, cannot be parsed at byte ", problem.byte});
+    } catch (const nlohmann::json::out_of_range&) {
+        detail::refuse("config", {"must be a JSON object, has a number that no double holds"});
+    }
+    return read_config(config, options);
+}
+
+FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path, const read_options& options) {
+    std::error_code unreadable;
+    const bool folder = std::filesystem::is_directory(path, unreadable);
+    const std::filesystem::path file = folder ? path / "config.json" : path;
+    std::ifstream text(file);
+    if (!text) {
+        detail::refuse("config", {"cannot read \"", file.string(), "\""});
+    }
+    return read_config(text, options);
+}
+
+FLOPTALLY_JSON_INLINE std::vector<std::string_view> known_model_types() {
+    std::vector<std::string_view> types;
+    for (const std::string_view one : detail::pages::library().types()) {
+        types.push_back(one);
+    }
+    types.push_back("floptally");
+    return types;
+}
+
+FLOPTALLY_JSON_INLINE std::string page_file(std::string_view type) {
+    return detail::pages::find_model_page(type).empty() ? std::string()
+                                                        : detail::text_of({"include/floptally/models/", type, ".page"});
+}
+
+}  // namespace FLOPTALLY_JSON_NAMESPACE
+
+}  // namespace floptally

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include <floptally/batch/tally.hpp>
+#include <floptally/batch/tally_words.hpp>
+#include <floptally/batch/unit_amounts.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/rule.hpp>
+#include <floptally/rules/rule_table.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/sequence_masks.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/text/error.hpp>
+
+namespace floptally::detail {
+
+/// The limit below which kernels add lengths eight at a time: eight squares then add up far below 2^64, eight lengths
+/// below 2^32, and a window that is wider caps none of them.
+inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
+
+/// A window of attention (`mask_rules::band`) that has a word of its own, for kernels that add eight lengths at a time:
+/// the number of rows that grow to the left and to the right before the width caps them, from 1 on; 0 on the right of a
+/// causal window. A side without a limit ends where the rows do.
+struct capped_window {
+    std::uint32_t column;  ///< column of its word
+    std::uint32_t left;
+    std::uint32_t right;
+};
+
+/// The words of a tally in their order, as a value that a kernel takes: which word counts which statistic or mask.
+struct word_schema {
+    /// The most masks. A kernel takes the schema by value, with its memory inside, and a refusal record has a bit for
+    /// each word.
+    static constexpr std::size_t max_masks = 16;
+    static constexpr std::uint32_t fixed = tally_words::fixed;  ///< words of each modality that no mask has
+    static constexpr std::size_t most = tally_words::fixed * modality_count + max_masks;
+
+    rule masks[max_masks];               ///< masks that have a word of their own
+    capped_window windows[max_masks]{};  ///< the windows among the masks that have a text form
+    std::uint32_t window_count = 0;
+    std::uint32_t others = 0;  ///< columns of the other such masks that lengths add to, a bit each
+    std::uint32_t mask_count = 0;
+    std::uint32_t before_masks = 0;
+    bool has[modality_count]{};
+
+    word_schema() = default;
+    explicit word_schema(const mask_set& of_model) {
+        const tally like{of_model};
+        if (like.masks().size() > max_masks) {
+            throw error("masks", "this model needs words of " + std::to_string(like.masks().size()) +
+                                     " masks, and a device's tally has room for " + std::to_string(max_masks));
+        }
+        mask_count = static_cast<std::uint32_t>(like.masks().size());
+        before_masks = static_cast<std::uint32_t>(tally_words::before_masks(like.masks()));
+        for (std::uint32_t i = 0; i < mask_count; ++i) {
+            masks[i] = like.masks()[i];
+            if (masks[i].in() != modality::text) {
+                continue;
+            }
+            if (masks[i].is<mask_rules::band>()) {
+                const auto sides = masks[i].as<mask_rules::band>();
+                windows[window_count++] = {fixed + i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
+            } else if (!masks[i].is_measured()) {
+                others |= std::uint32_t{1} << (fixed + i);
+            }
+        }
+        for (const modality in : {modality::text, modality::vision, modality::audio}) {
+            has[static_cast<std::size_t>(in)] = like.masks().has(in);
+        }
+    }
+
+    /// The number of rows that grow on a side that sees `side` keys besides the token itself; all rows where it is
+    /// below 0.
+    [[nodiscard]] static constexpr std::uint32_t rows_of(std::int32_t side) {
+        return side < 0 || static_cast<std::uint32_t>(side) >= plain_limit ? plain_limit
+                                                                           : static_cast<std::uint32_t>(side) + 1;
+    }
+
+    /// The number of words that one modality adds to: its fixed ones, and after them all masks, some of which may be of
+    /// other modalities.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t columns() const { return fixed + mask_count; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t word_of(modality in, std::uint32_t column) const {
+        return column < fixed ? static_cast<std::uint32_t>(in) * fixed + column : before_masks + column - fixed;
+    }
+    /// The number of words of one view.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t stride() const { return before_masks + mask_count; }
+    /// The number of words of both views.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return 2 * stride(); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool has_tower(modality in) const { return has[static_cast<std::size_t>(in)]; }
+    /// True where a word counts units of that modality.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_of(modality in, std::uint32_t word) const {
+        return word < before_masks ? word / tally_words::fixed == static_cast<std::uint32_t>(in)
+                                   : masks[word - before_masks].in() == in;
+    }
+};
+
+/// Sets `sum` to the amount that a rule counts of a sample, in a kernel, as `rule::amount` computes it; returns false
+/// where the rule counts no such sample.
+template <class Rule>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const sequence& s, uint128& sum) {
+    if constexpr (counts<Rule, sequence>) {
+        sum = made(s);
+    }
+    return counts<Rule, sequence>;
+}
+template <class Rule>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const grid& g, uint128& sum) {
+    if constexpr (counts<Rule, grid>) {
+        sum = made(g);
+    } else if constexpr (counts_frame<Rule>) {
+        sum = uint128{g.t} * made.of_frame(g);
+    } else if constexpr (takes_frames_as_sequences<Rule>) {
+        sum = uint128{g.t} * made(sequence_of_frame(g));
+    }
+    return counts_grids<Rule>;
+}
+template <class Rule>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const audio_clip& clip,
+                                                                  uint128& sum) {
+    if constexpr (counts<Rule, audio_clip>) {
+        sum = made(clip);
+    } else if constexpr (takes_frames_as_sequences<Rule>) {
+        sum = made(sequence{clip.frames});
+    }
+    return counts_clips<Rule>;
+}
+
+/// True where a tally can have a word to which the rule adds such samples: not where the sum follows from the moments
+/// whatever the rule's parameters, nor where the word is always that of another rule. Kernels have no code for the
+/// rest.
+template <class Rule, class Unit>
+inline constexpr bool adds_to_words = [] {
+    if constexpr (requires(const Rule& made) { made.canonical(); }) {
+        if (!std::is_same_v<std::remove_cv_t<decltype(std::declval<const Rule&>().canonical())>, Rule>) {
+            return false;
+        }
+    }
+    if constexpr (std::is_empty_v<Rule> && requires(const Rule& made) { made.moments(); }) {
+        if (Rule{}.moments().exists) {
+            return false;
+        }
+    }
+    return std::is_same_v<Unit, sequence> ? counts<Rule, sequence>
+           : std::is_same_v<Unit, grid>   ? counts_grids<Rule>
+                                          : counts_clips<Rule>;
+}();
+
+/// Calls `apply` with the struct of a rule where the list has it; else returns false. A device cannot use the rule's
+/// own table of functions, which are the host's.
+template <class Apply, class... Rules>
+FLOPTALLY_HOST_DEVICE constexpr bool with_struct_of(const rule& what, rule_list<Rules...> /*list*/,
+                                                    const Apply& apply) {
+    return ((what.id() == id_of<Rules> && (apply(rule_from<Rules>(what.parameters())), true)) || ...);
+}
+
+/// True where no two rules of a list share the number by which a kernel tells them apart.
+template <class... Rules>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool numbers_differ(rule_list<Rules...> /*list*/) {
+    const auto with_number = [](std::uint32_t number) { return ((id_of<Rules> == number ? 1 : 0) + ...); };
+    return ((with_number(id_of<Rules>) == 1) && ...);
+}
+
+/// Throws where a tally has a word whose rule the kernels were not compiled with.
+template <class... Rules>
+void require_known(const mask_set& masks, rule_list<Rules...> list) {
+    static_assert(numbers_differ(list),
+                  "two rules of the list have one name, or names of one number: rename one's own");
+    for (const rule& one : masks) {
+        if (!(one.is<Rules>() || ...)) {
+            throw error(one.name(),
+                        "these kernels were compiled without its struct: a basic_device_tally of "
+                        "library_rules::with<…> has one's own");
+        }
+    }
+}
+
+/// The amount that a unit adds to a word of its modality.
+template <class List, class Unit>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word, const Unit& unit) {
+    if (word < schema.before_masks) {
+        return amount_of(static_cast<statistic>(word % tally_words::fixed), unit);
+    }
+    uint128 sum = 0;
+    with_struct_of(schema.masks[word - schema.before_masks], List{}, [&]<class Rule>(const Rule& made) {
+        if constexpr (adds_to_words<Rule, Unit>) {
+            static_cast<void>(amount_of_rule(made, unit, sum));
+        }
+    });
+    return sum;
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/layer.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Attention over a window and over compressed keys beside it (DeepSeek-V4).
+
+namespace floptally {
+
+/// Attention over a window of tokens and, beside it, over keys that each stand for a block of tokens (DeepSeek-V4): one
+/// vector of `head_dim` is key and value of all query heads, queries have a low rank, and the output is projected in
+/// groups of heads before they are mixed.
+///
+/// Forward, per token, with H heads of d, g = o_groups, o = o_lora_rank: q 2·h·q_lora_rank + 2·q_lora_rank·H·d;
+/// kv 2·h·d; compressed keys and the gate that weighs the tokens of a block 2·2·h·d, twice that where blocks `overlap`;
+/// output 2·H·d·o + 2·g·o·h; per attended pair of either kind 2·H·2d. A layer is over `window` tokens alone where
+/// `compress_ratio` is 0; else over all whole blocks before the query, or the `best_keys` of them.
+///
+/// A `lightning_indexer` of the same `compress_ratio` beside it chooses them.
+struct compressed_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t q_lora_rank = 0;
+    std::uint64_t window = 0;
+    std::uint64_t compress_ratio = 0;  ///< tokens of a block; 0: no compressed keys
+    bool overlap = false;              ///< a key is made of its block and the one before: both matrices twice as wide
+    std::uint64_t best_keys = 0;       ///< 0: every block
+    std::uint64_t o_groups = 1;
+    std::uint64_t o_lora_rank = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(head_dim, "head_dim");
+        require_positive(q_lora_rank, "q_lora_rank");
+        require_positive(window, "sliding_window");
+        require_positive(o_groups, "o_groups");
+        require_positive(o_lora_rank, "o_lora_rank");
+        if (compress_ratio == 0 && (overlap || best_keys != 0)) {
+            throw error("compress_ratio",
+                        "must be at least 1 where compressed keys overlap or the best are chosen, got 0");
+        }
+        const std::uint64_t h = where.hidden_size;
+        const std::uint64_t width = checked(num_heads, "attention.qkv") * head_dim;
+        if (width % o_groups != 0) {
+            detail::refuse("o_groups", {"must divide num_attention_heads x head_dim (", width, "), got ", o_groups});
+        }
+        const value::set q_latent = value::made(0);
+        const value::set q = value::made(1);
+        const value::set kv = value::made(2);
+        const value::set compressed = compress_ratio == 0 ? value::set{0} : value::made(3);
+        const value::set out = value::made(4);
+        const value::set grouped = value::made(5);
+        floptally::cost sum;
+        const auto weight = [&sum](std::string_view component, const linear& matrix) { sum.add(component, matrix); };
+        const auto of_stream = [&](std::string_view component, std::uint64_t columns, std::string_view name,
+                                   value::set writes) {
+            // One key for all heads: whole on every rank.
+            weight(component, {.in_features = h,
+                               .out_features = columns,
+                               .weight = name,
+                               .reads = value::stream,
+                               .writes = writes,
+                               .dealt = dealing::replicated()});
+        };
+        of_stream("attention.qkv", q_lora_rank, "q_a_proj", q_latent);
+        weight("attention.qkv", {.in_features = q_lora_rank,
+                                 .out_features = width,
+                                 .weight = "q_b_proj",
+                                 .reads = q_latent,
+                                 .writes = q,
+                                 .dealt = dealing::heads(num_heads)});
+        of_stream("attention.qkv", head_dim, "kv_proj", kv);
+        if (compress_ratio != 0) {
+            const std::uint64_t columns = (overlap ? 2 : 1) * checked(head_dim, "attention.compress");
+            of_stream("attention.compress", columns, "kv_proj", compressed);
+            of_stream("attention.compress", columns, "gate_proj", compressed);
+        }
+        // One softmax over both kinds of keys: each probability depends on all.
+        const auto all = static_cast<value::set>(q | kv | compressed);
+        add_core(sum, mask::sliding_window(signed_size(window, "sliding_window")), q, kv, all, out);
+        if (compress_ratio != 0) {
+            const std::int64_t ratio = signed_size(compress_ratio, "compress_ratio");
+            const mask blocks = best_keys == 0
+                                    ? mask::compressed_keys(ratio)
+                                    : mask::best_compressed_keys(ratio, signed_size(best_keys, "index_topk"));
+            add_core(sum, blocks, q, compressed, all, out);
+        }
+        weight("attention.output", {.in_features = width / o_groups,
+                                    .out_features = o_lora_rank,
+                                    .applied = o_groups,
+                                    .weight = "o_a_proj",
+                                    .reads = out,
+                                    .writes = grouped,
+                                    .adaptable = false,  // blocks of one matrix
+                                    .dealt = dealing::heads(o_groups)});
+        weight("attention.output", {.in_features = checked(o_groups, "attention.output") * o_lora_rank,
+                                    .out_features = h,
+                                    .weight = "o_b_proj",
+                                    .reads = grouped,
+                                    .dealt = dealing::heads(o_groups)});
+        elementwise.add_to(sum);
+        return sum;
+    }
+
+  private:
+    /// A size as masks take it, of 31 bits; a larger one is an error under its own name.
+    [[nodiscard]] static constexpr std::int64_t signed_size(std::uint64_t size, const char* name) {
+        if (size > 0x7FFF'FFFF) {
+            detail::refuse(name, {"must be at most 2147483647, got ", size});
+        }
+        return static_cast<std::int64_t>(size);
+    }
+
+    constexpr void add_core(floptally::cost& sum, const mask& attends, value::set q, value::set keys, value::set all,
+                            value::set out) const {
+        const dealing heads = dealing::heads(num_heads);
+        const std::uint64_t width = checked(num_heads, "attention.core") * head_dim;
+        sum.add_pairs("attention.core", term::scores, width, attends,
+                      {.reads = q, .also_reads = keys, .fused_with = all}, heads);
+        sum.add_pairs("attention.core", term::values, width, attends, {.reads = all, .also_reads = keys, .writes = out},
+                      heads);
+        const std::uint64_t softmax = 3 * checked(num_heads, "attention.core");
+        sum.add_row("attention.core", {},
+                    cost_row{.what = statistic::pairs,
+                             .kind = term::softmax,
+                             .useful = softmax,
+                             .padded = softmax,
+                             .flow = {.reads = all},
+                             .dealt = heads},
+                    attends);
+    }
+};
+
+}  // namespace floptally

@@ -1,0 +1,215 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/layer.hpp>
+#include <floptally/rules/measured.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// `mlp`, `gated_mlp`, `moe`, and dense layers before sparse ones.
+
+namespace floptally {
+
+/// Gate (where there is one), up and down; `up` says the rest of what they have in common, and what down reads and
+/// `result` is what it writes. Where `up` does not say how it is dealt, and these are no experts, up is dealt by
+/// columns and down by rows.
+constexpr void add_matrices(cost& sum, const component_name& component, linear up, bool gated, value::set result = 0) {
+    linear down = up;
+    down.in_features = up.out_features;
+    down.out_features = up.in_features;
+    down.weight = "down_proj";
+    down.reads = up.writes;
+    down.writes = result;
+    up.weight = "up_proj";
+    if (up.dealt.by == tensor_split::unsaid && up.stored <= up.applied) {
+        up.dealt = dealing::columns();
+        down.dealt = dealing::rows();
+    }
+    if (gated) {
+        linear gate = up;
+        gate.weight = "gate_proj";
+        sum.add(component, gate);
+    }
+    sum.add(component, up);
+    sum.add(component, down);
+}
+
+/// Two matrices, up and down: 2·2·h·i per token.
+struct mlp {
+    std::uint64_t intermediate_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(intermediate_size, "intermediate_size");
+        floptally::cost sum;
+        add_matrices(sum, "mlp",
+                     linear{.in_features = where.hidden_size,
+                            .out_features = intermediate_size,
+                            .reads = value::stream,
+                            .writes = value::made(0)},
+                     false);
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Three matrices, gate, up and down (SwiGLU, GeGLU; arXiv:2002.05202): 2·3·h·i per token.
+struct gated_mlp {
+    std::uint64_t intermediate_size = 0;
+    elementwise_parameters elementwise{};
+    bool fused_gate_up = false;  ///< gate and up are one matrix, "gate_up_proj", which has one adapter
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(intermediate_size, "intermediate_size");
+        floptally::cost sum;
+        if (fused_gate_up) {
+            sum.add("mlp", linear{.in_features = where.hidden_size,
+                                  .out_features = 2 * checked(intermediate_size, "mlp"),
+                                  .weight = "gate_up_proj",
+                                  .reads = value::stream,
+                                  .writes = value::made(0),
+                                  .dealt = dealing::columns(intermediate_size)});
+            sum.add("mlp", linear{.in_features = intermediate_size,
+                                  .out_features = where.hidden_size,
+                                  .weight = "down_proj",
+                                  .reads = value::made(0),
+                                  .dealt = dealing::rows()});
+        } else {
+            add_matrices(sum, "mlp",
+                         linear{.in_features = where.hidden_size,
+                                .out_features = intermediate_size,
+                                .reads = value::stream,
+                                .writes = value::made(0)},
+                         true);
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Mixture of experts: a router, `num_experts_per_tok` of `num_experts` for each token, and experts that all tokens
+/// share. Per token: router 2·h·E, routed 2·m·h·i for each chosen expert (m = 3 matrices, 2 if not gated), shared
+/// 2·m·h·s. Dropless: every token reaches all its experts.
+///
+/// With a `latent_size` l the routed experts work on width l, between two linears h → l and l → h that all of them
+/// share. With `zero_experts` (arXiv:2509.01322) the router chooses among E + Z, and an identity expert costs nothing:
+/// how many choices fall on real ones depends on the data, so that a configuration gives an upper bound.
+///
+/// `routed_is_measured`: experts are counted by `tally::add_measured(visits, …)`, 2·m·h·i a visit, and not by tokens.
+/// Exact with identity experts, dropped tokens and capacity slots.
+struct moe {
+    std::uint64_t num_experts = 0;
+    std::uint64_t num_experts_per_tok = 0;
+    std::uint64_t intermediate_size = 0;         ///< of one routed expert
+    std::uint64_t shared_intermediate_size = 0;  ///< of all shared experts together; 0: none
+    bool shared_expert_gate = false;             ///< a linear h → 1 that scales the shared experts (Qwen2-MoE)
+    bool gated = true;
+    elementwise_parameters elementwise{};
+    std::uint64_t latent_size = 0;    ///< 0: experts work on the hidden size
+    std::uint64_t zero_experts = 0;   ///< identity experts beside `num_experts`
+    bool routed_is_measured = false;  ///< count visits, not tokens
+    /// The word that they are measured by (`measured`); experts of two kinds have one each.
+    std::string_view visits = "routed";
+    std::uint64_t expert_bias = 0;  ///< biases of one expert, which a token passes of those that it chooses
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_experts, "num_experts");
+        require_positive(num_experts_per_tok, "num_experts_per_tok");
+        require_positive(intermediate_size, "moe_intermediate_size");
+        const std::uint64_t choices = checked(num_experts, "moe.router") + zero_experts;
+        if (num_experts_per_tok > choices) {
+            detail::refuse("num_experts_per_tok",
+                           {"must be at most the ", choices, " experts, got ", num_experts_per_tok});
+        }
+        const std::uint64_t matrices = gated ? 3 : 2;
+        const std::uint64_t h = where.hidden_size;
+        const std::uint64_t visited = num_experts_per_tok < num_experts ? num_experts_per_tok : num_experts;
+        floptally::cost sum;
+        const value::set scores = value::made(0);
+        const value::set latent = latent_size == 0 ? value::stream : value::made(1);
+        const value::set result = value::made(3);
+        sum.add("moe.router", linear{.in_features = h,
+                                     .out_features = choices,
+                                     .kind = term::router,
+                                     .weight = "gate",
+                                     .reads = value::stream,
+                                     .writes = scores,
+                                     .dealt = dealing::replicated()});
+        linear expert{.in_features = latent_size == 0 ? h : latent_size,
+                      .out_features = intermediate_size,
+                      .applied = visited,
+                      .stored = num_experts,
+                      .reads = latent,
+                      .writes = value::made(2),
+                      .dealt = dealing::experts(num_experts, intermediate_size)};
+        if (routed_is_measured) {
+            // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
+            expert.applied = matrices;
+            expert.stored = matrices * checked(num_experts, "moe.experts");
+            expert.reads = 0;
+            sum.add("moe.experts", expert, measured(visits));
+        } else {
+            add_matrices(sum, "moe.experts", expert, gated, result);
+        }
+        if (expert_bias != 0) {
+            const std::uint64_t passed = 2 * (checked(visited, "bias") * expert_bias);
+            sum.add_row("bias", {},
+                        cost_row{.kind = term::bias,
+                                 .useful = passed,
+                                 .padded = passed,
+                                 .parameters = checked(num_experts, "bias") * expert_bias,
+                                 .dealt = dealing::replicated()});
+        }
+        if (latent_size != 0) {
+            sum.add("moe.latent", linear{.in_features = h,
+                                         .out_features = latent_size,
+                                         .weight = "down_proj",
+                                         .reads = value::stream,
+                                         .writes = latent,
+                                         .dealt = dealing::replicated()});
+            sum.add("moe.latent", linear{.in_features = latent_size,
+                                         .out_features = h,
+                                         .weight = "up_proj",
+                                         .reads = static_cast<value::set>(result | value::made(2) | scores),
+                                         .dealt = dealing::replicated()});
+        }
+        if (shared_intermediate_size != 0) {
+            add_matrices(sum, "moe.shared",
+                         linear{.in_features = h,
+                                .out_features = shared_intermediate_size,
+                                .reads = value::stream,
+                                .writes = value::made(4)},
+                         gated);
+            if (shared_expert_gate) {
+                sum.add("moe.shared", linear{.in_features = h,
+                                             .out_features = 1,
+                                             .kind = term::router,
+                                             .weight = "shared_expert_gate",
+                                             .reads = value::stream,
+                                             .dealt = dealing::replicated()});
+            }
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// The first `num_dense_layers` layers are of one kind, the others of another: DeepSeek's `first_k_dense_replace`.
+template <class Dense, class Sparse>
+struct dense_first {
+    static_assert(detail::require_layer_part<Dense>() && detail::require_layer_part<Sparse>());
+
+    std::uint64_t num_dense_layers = 0;
+    Dense dense{};
+    Sparse sparse{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        return where.index < num_dense_layers ? dense.cost(where) : sparse.cost(where);
+    }
+};
+
+}  // namespace floptally

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/layer.hpp>
+#include <floptally/descriptors/model_part.hpp>
+#include <floptally/rules/hstu_mask.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// HSTU (arXiv:2402.17152): its layer, the matrices before and after, and the model.
+
+namespace floptally {
+
+/// A layer of HSTU (arXiv:2402.17152): attention without softmax, gated, and no feed-forward beside it.
+///
+/// Forward, per token, h = hidden_size, N heads: u, v, q, k in one matrix 2·h·N·(2·linear_dim + 2·attention_dim),
+/// output 2·κ·N·linear_dim·h; per attended pair 2·N·attention_dim for QKᵀ and 2·N·linear_dim for PV. κ concatenated
+/// blocks enter the output: the gated attention alone (1), or beside u and the attention (3, `concat_ua`).
+struct hstu_layer {
+    std::uint64_t num_heads = 0;
+    std::uint64_t attention_dim = 0;  ///< of a head's queries and keys
+    std::uint64_t linear_dim = 0;     ///< of a head's values, and of its gate u
+    std::uint64_t output_blocks = 1;  ///< κ: 1, 2 or 3
+    bool residual = true;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(attention_dim, "attention_dim");
+        require_positive(linear_dim, "linear_dim");
+        if (output_blocks < 1 || output_blocks > 3) {
+            detail::refuse("output_blocks", {"must be 1, 2 or 3, got ", output_blocks});
+        }
+        const checked n(num_heads, "hstu.uvqk");
+        const checked width = n * linear_dim;
+        constexpr value::set uvqk = value::made(0);
+        constexpr value::set attended = value::made(1);
+        constexpr value::set gated = value::made(2);
+        const dealing heads = dealing::heads(num_heads);
+        floptally::cost sum;
+        sum.add("hstu.uvqk", linear{.in_features = where.hidden_size,
+                                    .out_features = 2 * n * (checked(linear_dim, "hstu.uvqk") + attention_dim),
+                                    .weight = "uvqk_proj",
+                                    .reads = value::stream,
+                                    .writes = uvqk,
+                                    .dealt = heads});
+        sum.add_pairs("hstu.qk", term::scores, n * attention_dim, where.attends, {uvqk, uvqk, uvqk, 0}, heads);
+        sum.add_pairs("hstu.pv", term::values, width, where.attends, {uvqk, uvqk, 0, attended}, heads);
+        sum.add_elementwise("hstu.elementwise", term::gating, width, {uvqk, attended, 0, gated}, heads);
+        sum.add("hstu.output", linear{.in_features = output_blocks * width,
+                                      .out_features = where.hidden_size,
+                                      .weight = "o_proj",
+                                      .reads = gated,
+                                      .dealt = heads});
+        if (residual) {
+            sum.add_elementwise("hstu.elementwise", term::residual, n * where.hidden_size, {}, heads);
+        }
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Matrices one after the other, before the layers (from the width of an embedding table to hidden_size) or after them
+/// (to as many outputs as there are tasks), over all rows or those of one part of each sequence.
+struct hstu_mlp {
+    static constexpr std::size_t max_layers = 8;
+
+    std::uint64_t input_size = 0;                         ///< 0: hidden_size
+    std::array<std::uint64_t, max_layers> layer_sizes{};  ///< the first 0 ends them
+    hstu_rows rows = hstu_rows::all;
+    std::uint64_t stride = 1;  ///< 2: on every second of these rows, where items and actions take turns
+    bool bias = true;
+
+    /// The number of matrices.
+    [[nodiscard]] constexpr std::size_t num_layers() const {
+        std::size_t layers = 0;
+        while (layers < max_layers && layer_sizes[layers] != 0) {
+            ++layers;
+        }
+        return layers;
+    }
+
+    /// `kind` is what they are: `term::preprocessing` or `term::lm_head`.
+    [[nodiscard]] constexpr floptally::cost cost(const component_name& component, term kind,
+                                                 std::uint64_t hidden_size) const {
+        floptally::cost sum;
+        std::uint64_t in = input_size == 0 ? hidden_size : input_size;
+        value::set reads = value::stream;
+        checked biases(0, component.view());
+        for (std::size_t i = 0; i < num_layers(); ++i) {
+            const value::set writes = value::made(static_cast<unsigned>(i));
+            const linear matrix{.in_features = in,
+                                .out_features = layer_sizes[i],
+                                .kind = kind,
+                                .reads = reads,
+                                .writes = writes,
+                                .dealt = dealing::repeated()};  // as recsys-examples has them
+            if (rows == hstu_rows::all && stride == 1) {
+                sum.add(component, matrix);
+            } else {
+                sum.add(component, matrix, mask::hstu_part(rows, static_cast<std::int64_t>(stride)));
+            }
+            in = layer_sizes[i];
+            reads = writes;
+            biases += bias ? in : 0;
+        }
+        sum.add_parameters("bias", term::bias, biases);
+        return sum;
+    }
+};
+
+/// A model of HSTU layers. Look-up tables of embeddings are not part of it: a look-up is no product.
+struct hstu {
+    static constexpr std::size_t max_mlps = 4;
+
+    std::uint64_t hidden_size = 0;
+    std::uint64_t num_layers = 0;
+    hstu_layer layer{};
+    layer_masks masks{mask::hstu()};
+    std::array<hstu_mlp, max_mlps> preprocessing{};  ///< side by side; one without layers is none
+    std::array<hstu_mlp, max_mlps> prediction{};
+    elementwise_parameters final_elementwise{};
+
+    /// Calls `add` with every part in forward order, for plans that treat layers differently (see `parts_of`).
+    template <class Add>
+    constexpr void for_each_part(Add add) const {
+        require_positive(hidden_size, "hidden_size");
+        require_positive(num_layers, "num_layers");
+        masks.require_layers(num_layers);
+        const auto add_part = [&add](const char* name, part_role role, const floptally::cost& sum) {
+            if (!sum.rows().empty()) {
+                add(model_part{.name = name, .role = role, .cost = sum});
+            }
+        };
+        for (const hstu_mlp& mlp : preprocessing) {
+            const std::size_t last = mlp.num_layers();
+            if (last != 0 && mlp.layer_sizes[last - 1] != hidden_size) {
+                detail::refuse("preprocessing_mlps", {"the last layer must be as wide as hidden_size (", hidden_size,
+                                                      "), got ", mlp.layer_sizes[last - 1]});
+            }
+            add_part("preprocessing", part_role::layer,
+                     mlp.cost("hstu.preprocessing", term::preprocessing, hidden_size));
+        }
+        for (std::uint64_t index = 0; index < num_layers;) {
+            std::uint64_t next = index + 1;
+            while (next < num_layers && masks[next] == masks[index]) {
+                ++next;
+            }
+            add(model_part{"layer", part_role::layer, layer.cost({index, hidden_size, masks[index]}), index,
+                           next - index});
+            index = next;
+        }
+        floptally::cost last;
+        final_elementwise.add_to(last);
+        add_part("norm", part_role::layer, last);
+        for (const hstu_mlp& mlp : prediction) {
+            add_part("prediction", part_role::head, mlp.cost("hstu.prediction", term::lm_head, hidden_size));
+        }
+    }
+
+    [[nodiscard]] constexpr floptally::cost cost() const {
+        floptally::cost sum;
+        for_each_part([&sum](const model_part& next) { sum += next.repeat * next.cost; });
+        return sum;
+    }
+};
+
+}  // namespace floptally

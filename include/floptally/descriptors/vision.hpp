@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/descriptors/component_name.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/cost_row.hpp>
+#include <floptally/descriptors/layer.hpp>
+#include <floptally/descriptors/term.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Parts of vision towers besides the layers of a transformer: patches, mergers, pooling. As all costs, theirs are over
+/// the statistics of the text until `cost::in(tower::vision)` moves them.
+
+namespace floptally {
+
+/// Patches of pixels to tokens: a convolution whose stride is its kernel, so a matrix
+/// [hidden_size, in_channels · frames · patch²]. 2·in·out a patch forward, and half of a linear's backward: pixels need
+/// no gradient (Dosovitskiy et al., arXiv:2010.11929, equation 1).
+struct patch_embedding {
+    std::uint64_t in_channels = 3;
+    std::uint64_t patch_size = 0;           ///< pixels, each side, or the height
+    std::uint64_t patch_width = 0;          ///< pixels; 0: a square
+    std::uint64_t temporal_patch_size = 1;  ///< frames that make one patch
+    bool bias = false;
+
+    [[nodiscard]] constexpr floptally::cost cost(std::uint64_t hidden_size) const {
+        require_positive(in_channels, "num_channels");
+        require_positive(patch_size, "patch_size");
+        require_positive(temporal_patch_size, "temporal_patch_size");
+        const std::uint64_t width = patch_width == 0 ? patch_size : patch_width;
+        const checked area = checked(patch_size, "patch_embedding") * width;
+        const checked pictures = checked(in_channels, "patch_embedding") * temporal_patch_size;
+        floptally::cost sum;
+        sum.add("patch_embedding", linear{.in_features = area * pictures,
+                                          .out_features = hidden_size,
+                                          .kind = term::input_linear,
+                                          .reads = value::stream,
+                                          .writes = value::made(0),
+                                          .adaptable = false,
+                                          .dealt = dealing::repeated()});
+        sum.add_parameters("bias", term::bias, bias ? hidden_size : 0);
+        return sum;
+    }
+};
+
+/// side² patches beside each other become one row of side²·hidden_size, and an MLP of two matrices takes it to the
+/// text's width: what Qwen2-VL calls its merger (arXiv:2409.12191, section 2.1). DeepStack (arXiv:2406.04334) has one
+/// for each of several layers: so many times its cost.
+struct patch_merger {
+    std::uint64_t spatial_merge_size = 2;
+    std::uint64_t hidden_size = 0;        ///< of the tower
+    std::uint64_t intermediate_size = 0;  ///< 0: as wide as the merged row
+    std::uint64_t out_features = 0;       ///< of the text
+    elementwise_parameters elementwise{};
+    bool pooled_frames = false;  ///< the frames of a clip were made one before
+
+    [[nodiscard]] constexpr floptally::cost cost() const {
+        require_positive(spatial_merge_size, "spatial_merge_size");
+        require_positive(hidden_size, "hidden_size");
+        require_positive(out_features, "out_hidden_size");
+        const std::uint64_t merged = checked(spatial_merge_size, "merger") * spatial_merge_size * hidden_size;
+        const std::uint64_t width = intermediate_size == 0 ? merged : intermediate_size;
+        const auto side = static_cast<std::int64_t>(spatial_merge_size);
+        const mask units = pooled_frames ? mask::pooled_patches(side) : mask::merged_patches(side);
+        floptally::cost sum;
+        sum.add("merger",
+                linear{.in_features = merged,
+                       .out_features = width,
+                       .weight = "up_proj",
+                       .reads = value::stream,
+                       .writes = value::made(0),
+                       .dealt = dealing::columns()},
+                units);
+        sum.add("merger",
+                linear{.in_features = width,
+                       .out_features = out_features,
+                       .weight = "down_proj",
+                       .reads = value::made(0),
+                       .writes = value::made(1),
+                       .dealt = dealing::rows()},
+                units);
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// GLM-4.1V's merger (arXiv:2507.01006): a convolution of side² patches to the text's width, a linear of that width and
+/// a gated MLP.
+struct gated_patch_merger {
+    std::uint64_t spatial_merge_size = 2;
+    std::uint64_t hidden_size = 0;  ///< of the tower
+    std::uint64_t intermediate_size = 0;
+    std::uint64_t out_features = 0;  ///< of the text
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost() const {
+        require_positive(spatial_merge_size, "spatial_merge_size");
+        require_positive(hidden_size, "hidden_size");
+        require_positive(intermediate_size, "intermediate_size");
+        require_positive(out_features, "out_hidden_size");
+        const mask units = mask::merged_patches(static_cast<std::int64_t>(spatial_merge_size));
+        const value::set merged = value::made(0);
+        const value::set projected = value::made(1);
+        const value::set gated = value::made(2);
+        floptally::cost sum;
+        sum.add("merger",
+                linear{.in_features = checked(spatial_merge_size, "merger") * spatial_merge_size * hidden_size,
+                       .out_features = out_features,
+                       .weight = "downsample",
+                       .reads = value::stream,
+                       .writes = merged,
+                       .adaptable = false},
+                units);
+        sum.add("merger",
+                linear{.in_features = out_features,
+                       .out_features = out_features,
+                       .weight = "proj",
+                       .reads = merged,
+                       .writes = projected},
+                units);
+        for (const char* weight : {"gate_proj", "up_proj"}) {
+            sum.add("merger",
+                    linear{.in_features = out_features,
+                           .out_features = intermediate_size,
+                           .weight = weight,
+                           .reads = projected,
+                           .writes = gated,
+                           .dealt = dealing::columns()},
+                    units);
+        }
+        sum.add("merger",
+                linear{.in_features = intermediate_size,
+                       .out_features = out_features,
+                       .weight = "down_proj",
+                       .reads = gated,
+                       .writes = value::made(3),
+                       .dealt = dealing::rows()},
+                units);
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// One learned query for each image attends all its tokens, and a residual MLP follows: SigLIP's pooling head
+/// (arXiv:2106.04560, section 3.3). Keys and values are of every token, all else of one row an image.
+struct attention_pooling {
+    std::uint64_t num_heads = 0;
+    std::uint64_t hidden_size = 0;
+    std::uint64_t intermediate_size = 0;  ///< of the MLP
+    std::uint64_t learned = 0;            ///< parameters of the query itself
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost() const {
+        require_positive(num_heads, "num_attention_heads");
+        require_positive(intermediate_size, "intermediate_size");
+        if (hidden_size % num_heads != 0) {
+            detail::refuse("num_attention_heads", {"must divide hidden_size (", hidden_size, "), got ", num_heads});
+        }
+        const auto matrix = [](std::uint64_t in, std::uint64_t out, statistic rows, std::string_view weight,
+                               value::set reads, value::set writes) {
+            return linear{.in_features = in,
+                          .out_features = out,
+                          .rows = rows,
+                          .kind = term::lm_head,
+                          .weight = weight,
+                          .reads = reads,
+                          .writes = writes};
+        };
+        const std::uint64_t h = hidden_size;
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set v = value::made(2);
+        const value::set pooled = value::made(3);
+        floptally::cost sum;
+        sum.add("pooling", matrix(h, h, statistic::count, "q_proj", 0, q));  // of the learned query, which trains
+        sum.add("pooling", matrix(h, h, statistic::tokens, "k_proj", value::stream, k));
+        sum.add("pooling", matrix(h, h, statistic::tokens, "v_proj", value::stream, v));
+        sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled}, statistic::tokens,
+                1);
+        sum.add("pooling", matrix(h, h, statistic::count, "out_proj", pooled, value::made(4)));
+        sum.add("pooling", matrix(h, intermediate_size, statistic::count, "up_proj", value::made(4), value::made(5)));
+        sum.add("pooling", matrix(intermediate_size, h, statistic::count, "down_proj", value::made(5), value::made(6)));
+        sum.add_parameters("embedding", term::position_embedding, learned);
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+}  // namespace floptally

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <floptally/hardware/accelerator.hpp>
+#include <floptally/hardware/detail/accelerator_table.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The known accelerators, and one of them by its product name.
+
+namespace floptally {
+
+namespace detail {
+
+/// The rows of `accelerator_table` as parts.
+struct known_parts {
+    known_parts() noexcept {
+        for (std::size_t i = 0; i < count; ++i) {
+            const accelerator_row& row = accelerator_table[i];
+            accelerator& part = parts[i];
+            part.name = row.name;
+            part.vendor = row.vendor;
+            part.form_factor = row.form_factor;
+            part.source = {row.source.title, row.source.url};
+            part.note = row.note;
+            part.quality = row.quality;
+            part.flops_per_clock = row.flops_per_clock;
+            for (std::size_t n = 0; n < max_driver_names && row.driver_names[n] != nullptr; ++n) {
+                part.driver_names[n] = row.driver_names[n];
+            }
+            for (std::size_t n = 0; n < precision_count; ++n) {
+                part.dense_tflops[n] = row.dense_tflops[n];
+            }
+        }
+    }
+    [[nodiscard]] const accelerator* begin() const { return parts; }
+    [[nodiscard]] const accelerator* end() const { return parts + count; }
+
+    static constexpr std::size_t count = sizeof accelerator_table / sizeof accelerator_table[0];
+    accelerator parts[count];
+};
+/// The known parts, made when they are first asked for.
+[[nodiscard]] inline const known_parts& all_parts() noexcept {
+    static const known_parts all;
+    return all;
+}
+
+}  // namespace detail
+
+/// Every known part, in the order in which they are listed. `Part` is a parameter so that callers without a use for it
+/// compile no span.
+template <class Part = accelerator>
+[[nodiscard]] std::span<const Part> accelerators() noexcept {
+    const detail::known_parts& all = detail::all_parts();
+    return {all.begin(), all.end()};
+}
+
+namespace detail {
+
+/// The letter in lower case; ASCII only, as product names are.
+[[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+/// True where two names are equal but for letter case.
+[[nodiscard]] constexpr bool same_name(std::string_view a, std::string_view b) {
+    if (a.size() != b.size()) {
+        return false;
+    }
+    for (std::size_t i = 0; i < a.size(); ++i) {
+        if (lower(a[i]) != lower(b[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/// The text without blanks at its ends.
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
+    constexpr std::string_view blanks = " \t\r\n\v\f";
+    const std::size_t first = text.find_first_not_of(blanks);
+    return first == std::string_view::npos ? std::string_view{}
+                                           : text.substr(first, text.find_last_not_of(blanks) - first + 1);
+}
+
+/// The next run of letters and digits, taken off the front of `text`; empty at its end.
+[[nodiscard]] constexpr std::string_view take_word(std::string_view& text) {
+    constexpr auto in_word = [](char c) { return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z'); };
+    std::size_t begin = 0;
+    while (begin < text.size() && !in_word(text[begin])) {
+        ++begin;
+    }
+    std::size_t end = begin;
+    while (end < text.size() && in_word(text[end])) {
+        ++end;
+    }
+    const std::string_view word = text.substr(begin, end - begin);
+    text.remove_prefix(end);
+    return word;
+}
+
+/// True where `text` begins with `words` as whole words.
+[[nodiscard]] constexpr bool starts_with_words(std::string_view text, std::string_view words) {
+    for (;;) {
+        const std::string_view word = take_word(words);
+        if (word.empty()) {
+            return true;
+        }
+        if (!same_name(take_word(text), word)) {
+            return false;
+        }
+    }
+}
+
+/// True where `words` stand in `text` as whole words, side by side: "A100" is in "A100-SXM4-80GB" and not in "RTX
+/// A1000".
+[[nodiscard]] constexpr bool contains_words(std::string_view text, std::string_view words) {
+    std::string_view probe = words;
+    if (take_word(probe).empty()) {
+        return false;
+    }
+    do {
+        if (starts_with_words(text, words)) {
+            return true;
+        }
+    } while (!take_word(text).empty());
+    return false;
+}
+
+/// The word that tells a part's model: the first in our name with a digit and more than that digit ("H100", "v5p"), or
+/// none.
+[[nodiscard]] constexpr std::string_view model_word(const accelerator& part) {
+    std::string_view rest = part.name;
+    for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) {
+        if (word.size() > 1 && word.find_first_of("0123456789") != std::string_view::npos) {
+            return word;
+        }
+    }
+    return {};
+}
+
+/// True where our name or a driver's name of the part satisfies the predicate.
+template <class Predicate>
+[[nodiscard]] constexpr bool any_name(const accelerator& part, Predicate predicate) {
+    if (predicate(part.name)) {
+        return true;
+    }
+    for (const std::string_view driver_name : part.driver_names) {
+        if (!driver_name.empty() && predicate(driver_name)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/// The names of the parts that satisfy the predicate, with commas between them.
+template <class Predicate>
+[[nodiscard]] std::string list_parts(Predicate predicate) {
+    std::string parts;
+    for (const accelerator& part : detail::all_parts()) {
+        if (predicate(part)) {
+            append_item(parts, part.name);
+        }
+    }
+    return parts;
+}
+
+}  // namespace detail
+
+/// The part whose own name or driver's name is `product`, whole; letter case and surrounding blanks do not count.
+///
+/// Nothing fuzzier is accepted, since look-alikes differ several times over in rate (RTX A1000 and A100, H100 PCIe and
+/// SXM). A name that fits no part, or several, is an error that lists what it could be.
+[[nodiscard]] inline const accelerator& accelerator_named(std::string_view product) {
+    const std::string_view wanted = detail::trimmed(product);
+    if (wanted.empty()) {
+        throw error("accelerator", "the name is empty; `floptally accelerators` lists the known parts");
+    }
+    const auto is_named = [wanted](const accelerator& part) {
+        return detail::any_name(part, [wanted](std::string_view name) { return detail::same_name(name, wanted); });
+    };
+    const accelerator* found = nullptr;
+    bool several = false;
+    for (const accelerator& part : detail::all_parts()) {
+        if (is_named(part)) {
+            several = found != nullptr;
+            found = &part;
+        }
+    }
+    const std::string quoted = detail::text_of({"\"", wanted, "\""});
+    if (several) {
+        detail::refuse(
+            "accelerator",
+            {quoted, " is what the driver calls several parts; name one of them: ", detail::list_parts(is_named)});
+    }
+    if (found != nullptr) {
+        return *found;
+    }
+    const std::string partial = detail::list_parts([wanted](const accelerator& part) {
+        return detail::any_name(part, [wanted](std::string_view name) { return detail::contains_words(name, wanted); });
+    });
+    if (!partial.empty()) {
+        detail::refuse("accelerator", {quoted, " is not the whole name of a part, only in the names of: ", partial});
+    }
+    const std::string near = detail::list_parts(
+        [wanted](const accelerator& part) { return detail::contains_words(wanted, detail::model_word(part)); });
+    detail::refuse("accelerator", {"no known part is called ", quoted, near.empty() ? "" : "; near it: ", near,
+                                   "; `floptally accelerators` lists the known parts"});
+}
+
+/// The precision called `text`, or as frameworks call it ("bfloat16"); letter case and surrounding blanks do not count.
+[[nodiscard]] inline precision precision_named(std::string_view text) {
+    struct spelling {
+        const char* text;
+        precision is;
+    };
+    constexpr spelling spellings[] = {
+        {"bfloat16", precision::bf16}, {"float16", precision::fp16},       {"half", precision::fp16},
+        {"float32", precision::fp32},  {"float", precision::fp32},         {"float64", precision::fp64},
+        {"double", precision::fp64},   {"tensorfloat32", precision::tf32}, {"float8", precision::fp8},
+        {"mxfp8", precision::fp8},     {"nvfp4", precision::fp4},          {"mxfp4", precision::fp4}};
+    for (const spelling& one : spellings) {
+        if (detail::same_name(one.text, detail::trimmed(text))) {
+            return one.is;
+        }
+    }
+    std::string known;
+    for (std::size_t i = 0; i < precision_count; ++i) {
+        const auto which = static_cast<precision>(i);
+        if (detail::same_name(name(which), detail::trimmed(text))) {
+            return which;
+        }
+        append_item(known, name(which));
+    }
+    detail::refuse("precision", {"must be one of ", known, ", got \"", text, "\""});
+}
+
+}  // namespace floptally

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <floptally/integer/flops.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/step/report.hpp>
+#include <floptally/step/utilization.hpp>
+#include <floptally/text/version.hpp>
+
+/// @file
+/// Adapter: a report as JSON, with nlohmann_json.
+
+namespace floptally {
+
+namespace detail {
+
+using ordered_json = nlohmann::ordered_json;
+
+/// Counts are decimal strings: a double would round them.
+inline ordered_json both_views(std::uint64_t useful, std::uint64_t padded) {
+    return {{"useful", std::to_string(useful)}, {"padded", std::to_string(padded)}};
+}
+
+inline ordered_json statistics_json(const report& r) {
+    const auto word = [&](statistic what, modality in) {
+        return both_views(r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
+    };
+    const auto words = [&](modality in) {
+        return ordered_json{{"count", word(statistic::count, in)},
+                            {"tokens", word(statistic::tokens, in)},
+                            {"squares", word(statistic::squares, in)}};
+    };
+    ordered_json pairs = ordered_json::array();
+    for (const rule& m : r.masks) {
+        pairs.push_back({{"mask", m.name()},
+                         {"value", both_views(r.batch.pairs(view::useful, m), r.batch.pairs(view::padded, m))}});
+    }
+    ordered_json statistics = words(modality::text);
+    for (const modality in : {modality::vision, modality::audio}) {
+        if (r.masks.has(in)) {
+            statistics[name_of(in)] = words(in);
+        }
+    }
+    statistics["pairs"] = pairs;
+    return statistics;
+}
+
+inline ordered_json flops_json(const report& r, view seen) {
+    ordered_json components = ordered_json::array();
+    for (const component_flops& c : r.work.components()) {
+        components.push_back({{"name", std::string(c.name.view())},
+                              {"forward", to_string(c.get(seen, phase::forward))},
+                              {"backward", to_string(c.backward(seen))},
+                              {"recompute", to_string(c.get(seen, phase::recompute))},
+                              {"total", to_string(c.total(seen))}});
+    }
+    return {{"total", to_string(r.work.total(seen))},
+            {"forward", to_string(r.work.get(seen, phase::forward))},
+            {"backward", to_string(r.work.backward(seen))},
+            {"recompute", to_string(r.work.get(seen, phase::recompute))},
+            {"components", components}};
+}
+
+}  // namespace detail
+
+/// The report as JSON, with all figures: counts as decimal strings, ratios and rates as numbers.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const report& r) {
+    nlohmann::ordered_json out{{"version", version},
+                               {"model_type", r.model_type},
+                               {"convention", std::string(r.counted_as.name)},
+                               {"statistics", detail::statistics_json(r)},
+                               {"flops",
+                                {{"useful", detail::flops_json(r, view::useful)},
+                                 {"padded", detail::flops_json(r, view::padded)},
+                                 {"executed", detail::flops_json(r, view::executed)}}}};
+    if (r.parameters.total != 0) {
+        out["parameters"] = {
+            {"total", std::to_string(r.parameters.total)},
+            {"active", r.parameters.active ? nlohmann::ordered_json(std::to_string(*r.parameters.active))
+                                           : nlohmann::ordered_json()}};
+        if (r.parameters.trainable) {
+            out["parameters"]["trainable"] = std::to_string(*r.parameters.trainable);
+        }
+    }
+    if (r.padding) {
+        out["padding"] = {{"useful", to_string(r.padding->useful)},
+                          {"in_slots", to_string(r.padding->in_slots)},
+                          {"mock", to_string(r.padding->mock)},
+                          {"vocabulary", to_string(r.padding->vocabulary)}};
+    }
+    if (r.mfu) {
+        const mfu_report& mfu = *r.mfu;
+        out["mfu"] = {{"useful", mfu.utilization.mfu},
+                      {"padded", mfu.utilization.padded_mfu},
+                      {"executed", mfu.utilization.hfu},
+                      {"tflops_per_gpu", mfu.utilization.tflops_per_gpu},
+                      {"tokens_per_second", mfu.utilization.tokens_per_second},
+                      {"seconds", mfu.step.seconds},
+                      {"gpus", mfu.step.gpus},
+                      {"accelerator",
+                       mfu.accelerator.empty() ? nlohmann::ordered_json() : nlohmann::ordered_json(mfu.accelerator)},
+                      {"precision", mfu.precision},
+                      {"peak_tflops", mfu.step.peak_tflops},
+                      {"peak_source", mfu.peak_source}};
+        if (mfu.peak_kind != peak_kind::unsaid) {
+            out["mfu"]["peak_kind"] = std::string(name(mfu.peak_kind));
+        }
+        if (mfu.peak_quality != source_quality::vendor_document) {
+            out["mfu"]["peak_quality"] = std::string(name(mfu.peak_quality));
+        }
+        if (mfu.mixed) {
+            out["mfu"]["mixed_precision"] = {{"useful", mfu.mixed->mfu}, {"peak_tflops", mfu.mixed->peak_tflops}};
+        }
+    }
+    if (r.work.is_upper_bound()) {
+        out["upper_bound"] = true;
+    }
+    out["notes"] = notes_of(r);
+    return out;
+}
+
+}  // namespace floptally

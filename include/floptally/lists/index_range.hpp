@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+/// @file
+/// A range of numbers first … last − 1: of tokens, heads, layers, experts.
+
+namespace floptally {
+
+/// The range of numbers first … last − 1.
+struct index_range {
+    std::uint64_t first = 0;
+    std::uint64_t last = 0;
+
+    [[nodiscard]] constexpr std::uint64_t size() const { return last - first; }
+    /// The part of the range before `end`.
+    [[nodiscard]] constexpr index_range clipped(std::uint64_t end) const {
+        return {first < end ? first : end, last < end ? last : end};
+    }
+    [[nodiscard]] friend constexpr bool operator==(const index_range&, const index_range&) = default;
+};
+
+}  // namespace floptally

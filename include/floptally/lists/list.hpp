@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <limits>
+#include <new>
+#include <type_traits>
+#include <utility>
+
+#include <floptally/lists/array_view.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// A vector of plain values that may allocate in constant expressions.
+
+namespace floptally::detail {
+
+/// A vector of plain values that may allocate in constant expressions. `std::vector` would be a tenth of the umbrella's
+/// compile time, and it clears elements that are about to be written.
+///
+/// A copy copies all elements, a move none. Elements are numbered with 32 bits, since rows refer to each other by such
+/// numbers.
+template <class T>
+class list {
+    static_assert(__is_trivially_copyable(T) && alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+  public:
+    constexpr list() = default;
+
+    /// A list of the values in this order.
+    constexpr list(std::initializer_list<T> values) { assign(values.begin(), values.size()); }
+
+    constexpr list(const list& other) { assign(other.begin(), other.size()); }
+    constexpr list(list&& other) noexcept : elements_(other.elements_), size_(other.size_), capacity_(other.capacity_) {
+        other.leave();
+    }
+    constexpr list& operator=(const list& other) {
+        if (this != &other) {
+            assign(other.begin(), other.size());
+        }
+        return *this;
+    }
+    constexpr list& operator=(list&& other) noexcept {
+        if (this != &other) {
+            release();
+            elements_ = other.elements_;
+            size_ = other.size_;
+            capacity_ = other.capacity_;
+            other.leave();
+        }
+        return *this;
+    }
+    constexpr ~list() { release(); }
+
+    /// Allocates memory for `count` elements, so that none of the next appends up to it can fail.
+    constexpr void reserve(std::size_t count, const char* field = "list") {
+        if (count > capacity_) {
+            grow(count, field);
+        }
+    }
+
+    /// Allocates memory for one more element, in steps that double.
+    constexpr void make_room(const char* field) {
+        if (size_ >= capacity_) {
+            grow(size_ < 4 ? 8 : std::size_t{2} * size_, field);
+        }
+    }
+
+    /// Appends an element, which is unset at run time, where clearing it would cost more than the work.
+    constexpr T& append(const char* field) {
+        make_room(field);
+        return elements_[size_++];
+    }
+
+    constexpr T& push_back(const T& value, const char* field) {
+        const T copy = value;  // `value` may be an element of this list
+        T& added = append(field);
+        added = copy;
+        return added;
+    }
+
+    /// The index of the first element equal to `value`, or `size()`.
+    [[nodiscard]] constexpr std::size_t find(const T& value) const { return all().find(value); }
+
+    /// The index of `value`, which is appended where it is new.
+    constexpr std::size_t find_or_add(const T& value, const char* field) {
+        const std::size_t index = find(value);
+        if (index == size_) {
+            push_back(value, field);
+        }
+        return index;
+    }
+
+    /// Makes the list `count` elements that all equal `value`.
+    constexpr void fill(std::size_t count, const T& value) {
+        resized(count);
+        for (T& element : *this) {
+            element = value;
+        }
+    }
+
+    /// Makes the list `count` elements, which are unset at run time.
+    constexpr T* resized(std::size_t count) {
+        reserve(count);
+        size_ = static_cast<std::uint32_t>(count);
+        return elements_;
+    }
+
+    /// Removes all elements and keeps their memory.
+    constexpr void clear() { size_ = 0; }
+
+    [[nodiscard]] constexpr std::size_t size() const { return size_; }
+    [[nodiscard]] constexpr bool empty() const { return size_ == 0; }
+    [[nodiscard]] constexpr T& operator[](std::size_t index) { return elements_[index]; }
+    [[nodiscard]] constexpr const T& operator[](std::size_t index) const { return elements_[index]; }
+    [[nodiscard]] constexpr T& back() { return elements_[size_ - 1]; }
+    [[nodiscard]] constexpr const T& back() const { return elements_[size_ - 1]; }
+    [[nodiscard]] constexpr T* begin() { return elements_; }
+    [[nodiscard]] constexpr T* end() { return elements_ + size_; }
+    [[nodiscard]] constexpr const T* begin() const { return elements_; }
+    [[nodiscard]] constexpr const T* end() const { return elements_ + size_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const list& a, const list& b) { return a.all() == b.all(); }
+
+  private:
+    [[nodiscard]] constexpr array_view<T> all() const { return {elements_, size_}; }
+
+    /// Replaces all elements by these, which are not of this list. Where memory is missing, nothing has changed.
+    constexpr void assign(const T* values, std::size_t count) {
+        if (count > capacity_) {
+            list larger;
+            larger.grow(count, "list");
+            *this = std::move(larger);
+        }
+        copy(values, count, elements_);
+        size_ = static_cast<std::uint32_t>(count);
+    }
+
+    static constexpr void copy(const T* from, std::size_t count, T* to) {
+#ifdef __clang__
+        constexpr bool one_by_one = false;  // clang knows it in constant expressions, where a loop is many steps
+#else
+        const bool one_by_one = std::is_constant_evaluated();
+#endif
+        if (one_by_one) {
+            for (std::size_t i = 0; i < count; ++i) {
+                to[i] = from[i];
+            }
+        } else if (count != 0) {
+            __builtin_memcpy(to, from, count * sizeof(T));  // NOLINT(bugprone-sizeof-expression): of pointers too
+        }
+    }
+
+    constexpr void grow(std::size_t count, const char* field) {
+        constexpr std::size_t most = std::numeric_limits<std::uint32_t>::max();
+        if (count > most && size_ < most) {
+            count = most;
+        }
+        if (count > most) {
+            refuse(field, {"more than the ", most, " that 32 bits number"});
+        }
+        T* larger = nullptr;
+        if (std::is_constant_evaluated()) {
+            larger = new T[count]{};  // gone when the constant is there: a constexpr cost is a constant_cost
+        } else {
+            larger =
+                static_cast<T*>(::operator new(count * sizeof(T)));  // NOLINT(bugprone-sizeof-expression): likewise
+        }
+        copy(elements_, size_, larger);
+        release();
+        elements_ = larger;
+        capacity_ = static_cast<std::uint32_t>(count);
+    }
+
+    /// Leaves the list empty after another has taken its elements.
+    constexpr void leave() {
+        elements_ = nullptr;
+        size_ = 0;
+        capacity_ = 0;
+    }
+
+    constexpr void release() {
+        if (capacity_ == 0) {
+            return;
+        }
+        if (std::is_constant_evaluated()) {
+            delete[] elements_;
+        } else {
+            ::operator delete(elements_);
+        }
+    }
+
+    T* elements_ = nullptr;
+    std::uint32_t size_ = 0;
+    std::uint32_t capacity_ = 0;
+};
+
+}  // namespace floptally::detail

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <utility>
+
+/// @file
+/// The vector of the reader of pages, and the owner of an element that must not move. `std::vector`, `std::deque` and
+/// `std::unique_ptr` are some fifty small functions for each type, and there are thirty types: with them a unit that
+/// reads a config would compile for a third longer. `detail::list` in its place, made to hold more than plain values,
+/// costs 4 % of that unit and of the umbrella.
+
+namespace floptally::detail::pages {
+
+/// A list that grows at its end; its elements move while it grows.
+template <class T>
+class vector {
+    static_assert(alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+
+  public:
+    vector() = default;
+    vector(std::size_t count, const T& value) : vector() { resize(count, value); }
+    vector(const T* first, const T* last) : vector() { append(first, last); }
+    vector(const vector& other) : vector(other.begin(), other.end()) {}
+    vector(vector&& other) noexcept : elements_(other.elements_), size_(other.size_), capacity_(other.capacity_) {
+        other.elements_ = nullptr;
+        other.size_ = other.capacity_ = 0;
+    }
+    vector& operator=(vector other) noexcept {
+        std::swap(elements_, other.elements_);
+        std::swap(size_, other.size_);
+        std::swap(capacity_, other.capacity_);
+        return *this;
+    }
+    ~vector() {
+        clear();
+        ::operator delete(elements_);
+    }
+
+    /// `value` may stand in this list.
+    T& push_back(T value) {
+        if (size_ == capacity_) {
+            grow(capacity_ == 0 ? 4 : 2 * capacity_);
+        }
+        T* const added = ::new (elements_ + size_) T(static_cast<T&&>(value));
+        ++size_;
+        return *added;
+    }
+    /// Adds these, which stand in another list.
+    void append(const T* first, const T* last) {
+        for (; first != last; ++first) {
+            push_back(*first);
+        }
+    }
+    /// Grows to `count` elements; what is missing is a copy of `value`.
+    void resize(std::size_t count, const T& value) {
+        while (size_ < count) {
+            push_back(value);
+        }
+    }
+    void clear() {
+        while (size_ != 0) {
+            elements_[--size_].~T();
+        }
+    }
+
+    [[nodiscard]] std::size_t size() const { return size_; }
+    [[nodiscard]] bool empty() const { return size_ == 0; }
+    [[nodiscard]] T& operator[](std::size_t index) { return elements_[index]; }
+    [[nodiscard]] const T& operator[](std::size_t index) const { return elements_[index]; }
+    [[nodiscard]] T& front() { return *elements_; }
+    [[nodiscard]] const T& front() const { return *elements_; }
+    [[nodiscard]] T& back() { return elements_[size_ - 1]; }
+    [[nodiscard]] const T& back() const { return elements_[size_ - 1]; }
+    [[nodiscard]] T* begin() { return elements_; }
+    [[nodiscard]] T* end() { return elements_ + size_; }
+    [[nodiscard]] const T* begin() const { return elements_; }
+    [[nodiscard]] const T* end() const { return elements_ + size_; }
+
+    [[nodiscard]] friend bool operator==(const vector& a, const vector& b) {
+        bool equal = a.size_ == b.size_;
+        for (std::size_t i = 0; equal && i < a.size_; ++i) {
+            equal = a.elements_[i] == b.elements_[i];
+        }
+        return equal;
+    }
+
+  private:
+    void grow(std::size_t capacity) {
+        const std::size_t bytes = capacity * sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be a pointer
+        T* const larger = static_cast<T*>(::operator new(bytes));
+        for (std::size_t i = 0; i < size_; ++i) {
+            ::new (larger + i) T(static_cast<T&&>(elements_[i]));
+            elements_[i].~T();
+        }
+        ::operator delete(elements_);
+        elements_ = larger;
+        capacity_ = capacity;
+    }
+
+    T* elements_ = nullptr;
+    std::size_t size_ = 0;
+    std::size_t capacity_ = 0;
+};
+
+/// The owner of one object, which stays where it is while its owner moves.
+template <class T>
+class owner {
+  public:
+    owner() = default;
+    explicit owner(T* made) : owned_(made) {}
+    owner(owner&& other) noexcept : owned_(other.owned_) { other.owned_ = nullptr; }
+    owner(const owner&) = delete;
+    owner& operator=(owner other) noexcept {
+        std::swap(owned_, other.owned_);
+        return *this;
+    }
+    ~owner() { delete owned_; }
+
+    [[nodiscard]] T* get() const { return owned_; }
+    [[nodiscard]] T& operator*() const { return *owned_; }
+    [[nodiscard]] T* operator->() const { return owned_; }
+
+  private:
+    T* owned_ = nullptr;
+};
+
+}  // namespace floptally::detail::pages

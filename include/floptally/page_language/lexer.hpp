@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+#include <floptally/page_language/page.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// The words and signs of one line of a page, from the left.
+
+namespace floptally::detail::pages {
+
+[[nodiscard]] constexpr bool is_digit(char c) { return c >= '0' && c <= '9'; }
+[[nodiscard]] constexpr bool is_word(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_';
+}
+[[nodiscard]] constexpr bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+
+[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
+    while (!text.empty() && is_space(text.front())) {
+        text.remove_prefix(1);
+    }
+    while (!text.empty() && is_space(text.back())) {
+        text.remove_suffix(1);
+    }
+    return text;
+}
+
+/// The words and signs of one line, from the left. A line that ends in a comma goes on in the next, so that it may have
+/// line ends and comments within.
+class lexer {
+  public:
+    lexer(std::string_view page, std::string_view text, unsigned line) : page_(page), text_(text), line_(line) {
+        skip();
+    }
+
+    [[nodiscard]] bool at_end() const { return text_.empty(); }
+    [[nodiscard]] unsigned line() const { return line_; }
+    [[nodiscard]] std::string_view rest() const { return text_; }
+    [[nodiscard]] char peek(std::size_t at = 0) const { return at < text_.size() ? text_[at] : '\0'; }
+
+    /// Takes a sign or a word, if it comes next; a word only as a whole.
+    [[nodiscard]] bool take(std::string_view expected) {
+        if (!text_.starts_with(expected) || (is_word(expected.back()) && is_word(peek(expected.size())))) {
+            return false;
+        }
+        advance(expected.size());
+        return true;
+    }
+    void expect(std::string_view expected) {
+        if (!take(expected)) {
+            fail({"expected \"", expected, "\" before ", next()});
+        }
+    }
+    /// Letters, digits, `_`, and dots between them where `dotted`; empty where none comes next.
+    [[nodiscard]] std::string_view word(bool dotted = false) {
+        std::size_t end = 0;
+        while (is_word(peek(end)) || (dotted && end != 0 && peek(end) == '.' && is_word(peek(end + 1)))) {
+            ++end;
+        }
+        const std::string_view found = text_.substr(0, end);
+        advance(end);
+        return found;
+    }
+    [[nodiscard]] std::string_view required_word(const char* what, bool dotted = false) {
+        const std::string_view found = word(dotted);
+        if (found.empty()) {
+            fail({"expected ", what, " before ", next()});
+        }
+        return found;
+    }
+    /// The name of a page, or a value of a config: with dots and dashes between the letters ("gpt-sw3", "t5.encoder").
+    [[nodiscard]] std::string_view required_name(const char* what) {
+        std::size_t end = 0;
+        while (is_word(peek(end)) || (end != 0 && (peek(end) == '.' || peek(end) == '-') && is_word(peek(end + 1)))) {
+            ++end;
+        }
+        if (end == 0) {
+            fail({"expected ", what, " before ", next()});
+        }
+        const std::string_view found = text_.substr(0, end);
+        advance(end);
+        return found;
+    }
+    /// The text before the next comma, or before the end.
+    [[nodiscard]] std::string_view until_comma() {
+        const std::size_t end = text_.find(',');
+        const std::string_view found = text_.substr(0, end);
+        advance(found.size());
+        return trimmed(found);
+    }
+    void advance(std::size_t characters) {
+        text_.remove_prefix(characters);
+        skip();
+    }
+
+    /// The text that comes next, as an error shows it.
+    [[nodiscard]] std::string next() const {
+        if (text_.empty()) {
+            return "the end of the line";
+        }
+        std::string shown = "\"";
+        for (const char c : text_.substr(0, 24)) {
+            shown += c < ' ' || c > '~' ? '?' : c;
+        }
+        return shown + "\"";
+    }
+    [[noreturn]] void fail(std::initializer_list<piece> what) const { page_error(page_, line_, what); }
+
+  private:
+    void skip() {
+        while (!text_.empty() && (is_space(text_.front()) || text_.front() == '#')) {
+            if (text_.front() == '#') {
+                const std::size_t end = text_.find('\n');
+                text_ = end == std::string_view::npos ? std::string_view{} : text_.substr(end);
+                continue;
+            }
+            line_ += text_.front() == '\n' ? 1U : 0U;
+            text_.remove_prefix(1);
+        }
+    }
+
+    std::string_view page_;
+    std::string_view text_;
+    unsigned line_;
+};
+
+}  // namespace floptally::detail::pages

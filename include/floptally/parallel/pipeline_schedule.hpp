@@ -1,0 +1,255 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/text/error.hpp>
+#include <floptally/text/message.hpp>
+
+/// @file
+/// Schedules of pipelines (1F1B, interleaved, zero bubble), and their time with any stages.
+
+namespace floptally {
+
+/// The order in which the ranks of a pipeline run the passes of their microbatches.
+enum class pipeline_schedule : std::uint8_t {
+    gpipe,        ///< all forward, then all backward (Huang et al. 2018)
+    one_f_one_b,  ///< one forward, one backward: PipeDream-Flush, Megatron-LM without virtual stages
+    interleaved,  ///< 1F1B over several chunks a rank (Narayanan et al. 2021), in Megatron-LM's order
+    zero_bubble   ///< ZB-H1 (Qi et al. 2023): gradients of weights wait until nothing else can run; memory as 1F1B
+};
+
+inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
+
+/// The work of a pipeline's chunk for one microbatch, in one unit for all chunks: FLOPs, or time.
+struct chunk_work {
+    std::uint64_t forward = 0;
+    std::uint64_t backward_data = 0;     ///< with recompute
+    std::uint64_t backward_weights = 0;  ///< a pass of its own in `zero_bubble`, else a part of the backward
+};
+
+/// A pass of a microbatch through a chunk.
+struct pipeline_pass {
+    enum class kind : std::uint8_t { forward, backward_data, backward_weights };
+    kind what = kind::forward;
+    std::uint64_t chunk = 0;
+    std::uint64_t microbatch = 0;
+
+    [[nodiscard]] friend constexpr bool operator==(const pipeline_pass&, const pipeline_pass&) = default;
+};
+
+/// The time that a pipeline takes, and the work of each rank in it.
+struct pipeline_run {
+    std::uint64_t makespan = 0;         ///< from the first pass to the end of the last one
+    std::vector<std::uint64_t> busy{};  ///< time that each rank works; the rest of `makespan` it waits
+};
+
+namespace detail {
+
+/// A clock of passes: each rank runs in its order, each pass once the passes that it needs are done. A forward needs
+/// that of the chunk before, a backward its own forward and the backward of the chunk after; messages take no time.
+class pipeline_clock {
+  public:
+    /// A clock in which gradients of weights are passes of their own where `split`. Otherwise a backward is one pass,
+    /// which hands its gradient on at its end, as autograd does.
+    pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
+                   bool split)
+        : work_(work),
+          chunks_(chunks),
+          microbatches_(microbatches),
+          split_(split),
+          ends_(3 * chunks * microbatches, not_done),
+          free_(pp, 0),
+          busy_(pp, 0) {}
+
+    /// The time at which all that a pass needs is done; `not_done` while some of it has not run.
+    [[nodiscard]] std::uint64_t ready(const pipeline_pass& pass) const {
+        using kind = pipeline_pass::kind;
+        if (pass.what == kind::forward) {
+            return pass.chunk == 0 ? 0 : end({kind::forward, pass.chunk - 1, pass.microbatch});
+        }
+        if (pass.what == kind::backward_weights) {
+            return end({kind::backward_data, pass.chunk, pass.microbatch});
+        }
+        const std::uint64_t own = end({kind::forward, pass.chunk, pass.microbatch});
+        return pass.chunk + 1 == chunks_ ? own
+                                         : std::max(own, end({kind::backward_data, pass.chunk + 1, pass.microbatch}));
+    }
+
+    void run(const pipeline_pass& pass, std::uint64_t rank) {
+        const std::uint64_t start = std::max(free_[rank], ready(pass));
+        const chunk_work& work = work_[work_.size() == chunks_ ? pass.chunk : pass.microbatch * chunks_ + pass.chunk];
+        using kind = pipeline_pass::kind;
+        const std::uint64_t length = pass.what == kind::forward            ? work.forward
+                                     : pass.what == kind::backward_weights ? work.backward_weights
+                                     : split_                              ? work.backward_data
+                                              : checked(work.backward_data, "work") + work.backward_weights;
+        free_[rank] = ends_[place(pass)] = checked(start, "work") + length;
+        busy_[rank] += length;
+    }
+
+    [[nodiscard]] std::uint64_t free(std::uint64_t rank) const { return free_[rank]; }
+    [[nodiscard]] pipeline_run result() const { return {*std::max_element(free_.begin(), free_.end()), busy_}; }
+
+    static constexpr std::uint64_t not_done = ~std::uint64_t{0};
+
+  private:
+    [[nodiscard]] std::size_t place(const pipeline_pass& pass) const {
+        return (static_cast<std::size_t>(pass.what) * microbatches_ + pass.microbatch) * chunks_ + pass.chunk;
+    }
+    [[nodiscard]] std::uint64_t end(const pipeline_pass& pass) const { return ends_[place(pass)]; }
+
+    std::span<const chunk_work> work_;
+    std::uint64_t chunks_;
+    std::uint64_t microbatches_;
+    bool split_;
+    std::vector<std::uint64_t> ends_;
+    std::vector<std::uint64_t> free_;
+    std::vector<std::uint64_t> busy_;
+};
+
+}  // namespace detail
+
+/// The passes of each rank in their order. Chunk c is on rank c mod pp.
+class pipeline_order {
+  public:
+    /// The order of a schedule with `vpp` chunks on each of `pp` ranks.
+    pipeline_order(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
+        : pp_(pp),
+          chunks_(checked(pp, "vpp") * vpp),
+          microbatches_(microbatches),
+          split_(how == pipeline_schedule::zero_bubble),
+          ranks_(pp) {
+        require_positive(pp, "pp");
+        require_positive(vpp, "vpp");
+        require_positive(microbatches, "microbatches");
+        if (const std::uint64_t passes = checked(chunks_, "microbatches") * microbatches; passes > most_passes) {
+            throw error("microbatches", "times pp x vpp must be at most " + std::to_string(most_passes) + ", got " +
+                                            std::to_string(passes));
+        }
+        if (how != pipeline_schedule::interleaved && vpp != 1) {
+            detail::refuse("vpp", {"must be 1 in the schedule \"",
+                                   pipeline_schedule_names[static_cast<std::size_t>(how)], "\", got ", vpp});
+        }
+        if (how == pipeline_schedule::interleaved && microbatches % pp != 0) {
+            detail::refuse("microbatches",
+                           {"must be a multiple of pp, ", pp, ", in the interleaved schedule, got ", microbatches});
+        }
+        if (split_) {
+            delay_weights();
+            return;
+        }
+        for (std::uint64_t rank = 0; rank < pp; ++rank) {
+            const std::uint64_t passes = vpp * microbatches;
+            const std::uint64_t ahead = how == pipeline_schedule::gpipe         ? passes
+                                        : how == pipeline_schedule::one_f_one_b ? pp - 1 - rank
+                                                                                : 2 * (pp - 1 - rank) + (vpp - 1) * pp;
+            alternate(rank, passes, std::min(ahead, passes));
+        }
+    }
+
+    [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
+    [[nodiscard]] std::uint64_t microbatches() const { return microbatches_; }
+    [[nodiscard]] std::span<const std::vector<pipeline_pass>> ranks() const { return ranks_; }
+
+    /// The run of this order. `work` has a value for each chunk where all microbatches are alike, else one for each
+    /// chunk of the first microbatch, then of the second, …
+    [[nodiscard]] pipeline_run run(std::span<const chunk_work> work) const {
+        if (work.size() != chunks_ && work.size() != chunks_ * microbatches_) {
+            detail::refuse("work", {"must be of ", chunks_, " chunks, or of each for each of ", microbatches_,
+                                    " microbatches, got ", work.size()});
+        }
+        detail::pipeline_clock clock(pp_, work, chunks_, microbatches_, split_);
+        std::vector<std::size_t> next(pp_, 0);
+        for (bool more = true; more;) {  // each round ends a pass, since passes depend on neighbouring chunks
+            more = false;
+            for (std::uint64_t rank = 0; rank < pp_; ++rank) {
+                while (next[rank] < ranks_[rank].size() &&
+                       clock.ready(ranks_[rank][next[rank]]) != detail::pipeline_clock::not_done) {
+                    clock.run(ranks_[rank][next[rank]++], rank);
+                    more = true;
+                }
+            }
+        }
+        return clock.result();
+    }
+
+  private:
+    using kind = pipeline_pass::kind;
+    static constexpr std::uint64_t most_passes = std::uint64_t{1} << 24U;
+
+    /// The k-th forward or backward of a rank: pp microbatches go through its first chunk, then through its second, …;
+    /// a backward goes through its chunks from the last.
+    [[nodiscard]] pipeline_pass pass(kind what, std::uint64_t rank, std::uint64_t k) const {
+        const std::uint64_t vpp = chunks_ / pp_;
+        if (vpp == 1) {
+            return {what, rank, k};
+        }
+        const std::uint64_t place = k % chunks_;
+        const std::uint64_t own = what == kind::forward ? place / pp_ : vpp - 1 - place / pp_;
+        return {what, own * pp_ + rank, k / chunks_ * pp_ + place % pp_};
+    }
+
+    /// Orders a rank: `ahead` forward passes, then a forward and a backward in turn, then the backward passes left.
+    void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead) {
+        for (std::uint64_t k = 0; k < passes + ahead; ++k) {
+            if (k < passes) {
+                ranks_[rank].push_back(pass(kind::forward, rank, k));
+            }
+            if (k >= ahead) {
+                ranks_[rank].push_back(pass(kind::backward_data, rank, k - ahead));
+            }
+        }
+    }
+
+    /// Orders all ranks for `zero_bubble`: a rank takes the pass that can start first, of equal ones a backward before
+    /// a forward before a gradient of weights, with no more microbatches under way than in 1F1B. The order is found
+    /// with passes of equal length and holds for any.
+    void delay_weights() {
+        const std::vector<chunk_work> equal(pp_, {1, 1, 1});
+        detail::pipeline_clock clock(pp_, equal, pp_, microbatches_, split_);
+        std::vector<std::uint64_t> done[3];
+        for (std::vector<std::uint64_t>& of_kind : done) {
+            of_kind.assign(pp_, 0);
+        }
+        for (std::uint64_t left = 3 * pp_ * microbatches_; left != 0; --left) {
+            std::uint64_t first = detail::pipeline_clock::not_done;
+            std::uint64_t on = 0;
+            pipeline_pass chosen;
+            for (std::uint64_t rank = 0; rank < pp_; ++rank) {
+                for (const kind what : {kind::backward_data, kind::forward, kind::backward_weights}) {
+                    const std::uint64_t k = done[static_cast<std::size_t>(what)][rank];
+                    const std::uint64_t under_way = done[0][rank] - done[1][rank];
+                    if (k == microbatches_ || (what == kind::forward && under_way == pp_ - rank)) {
+                        continue;
+                    }
+                    const std::uint64_t ready = clock.ready({what, rank, k});
+                    const std::uint64_t start = std::max(clock.free(rank), ready);
+                    if (ready != detail::pipeline_clock::not_done && start < first) {
+                        first = start;
+                        on = rank;
+                        chosen = {what, rank, k};
+                    }
+                }
+            }
+            clock.run(chosen, on);
+            ranks_[on].push_back(chosen);
+            ++done[static_cast<std::size_t>(chosen.what)][on];
+        }
+    }
+
+    std::uint64_t pp_;
+    std::uint64_t chunks_;
+    std::uint64_t microbatches_;
+    bool split_;
+    std::vector<std::vector<pipeline_pass>> ranks_;
+};
+
+}  // namespace floptally

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/detail/pair_rows.hpp>
+#include <floptally/rules/hstu_mask.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// The arithmetic of HSTU's masks: sums over the first rows of a sequence, so that a cached prefix is a difference.
+/// Each function is total, and exact while a sequence is not longer than `max_sequence_length`.
+
+namespace floptally::detail {
+
+/// The smaller of two.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
+    return a < b ? a : b;
+}
+
+/// The three parts of a sequence in tokens, or as many rows of each.
+struct hstu_layout {
+    std::uint64_t context = 0;
+    std::uint64_t history = 0;
+    std::uint64_t targets = 0;
+    std::uint64_t group = 1;
+
+    constexpr hstu_layout() = default;
+
+    /// The layout of a sequence. Parts that it has no room for are cut: a tally refuses them.
+    FLOPTALLY_HOST_DEVICE constexpr hstu_layout(const sequence& s, bool contextual) {
+        const std::uint64_t end = std::uint64_t{s.past} + s.length;
+        targets = smaller(s.targets, end);
+        context = contextual ? smaller(s.context, end - targets) : 0;
+        history = end - targets - context;
+        group = s.target_group == 0 ? 1 : s.target_group;
+    }
+
+    /// The first n rows, by their parts.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr hstu_layout first(std::uint64_t n) const {
+        hstu_layout rows = *this;
+        rows.context = smaller(n, context);
+        rows.history = smaller(n - rows.context, history);
+        rows.targets = n - rows.context - rows.history;
+        return rows;
+    }
+
+    /// The keys that are no targets.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t seen() const { return context + history; }
+};
+
+/// The reach of a mask without a limit.
+inline constexpr std::int64_t unlimited_reach = -1;
+
+/// The options of an `hstu_mask` as bits.
+inline constexpr std::uint8_t hstu_bidirectional = 1;
+inline constexpr std::uint8_t hstu_without_context = 2;
+inline constexpr std::uint8_t hstu_windowed_targets = 4;
+inline constexpr std::uint8_t hstu_shared_place = 8;  // where targets are windowed
+
+/// The options of a mask as bits; those without effect are 0.
+[[nodiscard]] constexpr std::uint8_t hstu_flags(const hstu_mask& m) {
+    const bool windowed = m.max_attn_len > 0 && m.windowed_targets;
+    return static_cast<std::uint8_t>(
+        (m.is_causal ? 0 : hstu_bidirectional) | (m.contextual ? 0 : hstu_without_context) |
+        (windowed ? hstu_windowed_targets : 0) | (windowed && m.targets_share_place ? hstu_shared_place : 0));
+}
+
+/// The bits of that mask without its limits.
+[[nodiscard]] constexpr std::uint8_t unlimited_flags(std::uint8_t flags) {
+    return static_cast<std::uint8_t>(flags & (hstu_bidirectional | hstu_without_context));
+}
+
+/// Throws `error` where options contradict each other.
+constexpr void check_hstu(const hstu_mask& m) {
+    if (m.max_attn_len == 0 && m.min_full_attn_seq_len != 0) {
+        throw error("min_full_attn_seq_len", "needs a max_attn_len above 0");
+    }
+    if (m.max_attn_len != 0 && !m.is_causal) {
+        throw error("max_attn_len", "needs a causal mask");
+    }
+}
+
+/// The pairs of the first `rows` rows of the history, causal. Row i sees i + 1 of the history and the context. With a
+/// reach w it sees itself, min(i, w) rows and, where i < w, the context, unless it is one of the last `full` rows.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_pairs(const hstu_layout& whole,
+                                                                               std::uint64_t rows, std::int64_t reach,
+                                                                               std::int64_t full) {
+    std::uint64_t limited = 0;
+    std::uint64_t pairs = 0;
+    if (reach >= 0) {
+        const std::uint64_t last = smaller(whole.history, static_cast<std::uint64_t>(full));
+        limited = smaller(rows, whole.history - last);
+        pairs =
+            limited + capped_ramp(limited, reach) + whole.context * smaller(limited, static_cast<std::uint64_t>(reach));
+    }
+    return pairs + whole.context * (rows - limited) + triangle(rows) - triangle(limited);
+}
+
+/// The pairs of the first `rows` targets. Each sees itself, min(j mod g, reach) earlier ones of its group, and every
+/// key that is no target. With a reach w target j sees w − j of the history, from none to all, and the context where it
+/// sees one place more.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_target_pairs(const hstu_layout& whole,
+                                                                              std::uint64_t rows, std::int64_t reach) {
+    const std::uint64_t own =
+        rows + rows / whole.group * capped_ramp(whole.group, reach) + capped_ramp(rows % whole.group, reach);
+    if (reach < 0) {
+        return own + rows * whole.seen();
+    }
+    const auto w = static_cast<std::uint64_t>(reach);
+    const std::uint64_t near = smaller(rows, w > whole.history ? w - whole.history : 0);
+    const std::uint64_t far = smaller(rows, w);
+    return own + near * whole.seen() + triangle(w - near) - triangle(w - far);
+}
+
+/// The pairs of the first `rows` targets where all stand in one place: each sees min(w, h) of the history, the context
+/// where that is one place nearer, itself and the earlier ones of its group.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_shared_target_pairs(const hstu_layout& whole,
+                                                                                     std::uint64_t rows,
+                                                                                     std::int64_t reach) {
+    const auto w = static_cast<std::uint64_t>(reach);
+    const std::uint64_t own = rows + rows / whole.group * capped_ramp(whole.group, unlimited_reach) +
+                              capped_ramp(rows % whole.group, unlimited_reach);
+    return own + rows * (w > whole.history ? whole.seen() : w);
+}
+
+/// The pairs of the first n rows.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_pairs_before(const hstu_layout& whole, std::uint64_t n,
+                                                                              std::int64_t reach, std::int64_t full,
+                                                                              std::uint8_t flags) {
+    const hstu_layout rows = whole.first(n);
+    const std::uint64_t history = (flags & hstu_bidirectional) != 0
+                                      ? rows.history * whole.seen()
+                                      : hstu_history_pairs(whole, rows.history, reach, full);
+    const bool limited = (flags & hstu_windowed_targets) != 0;
+    const std::uint64_t targets = (flags & hstu_shared_place) != 0
+                                      ? hstu_shared_target_pairs(whole, rows.targets, reach)
+                                      : hstu_target_pairs(whole, rows.targets, limited ? reach : unlimited_reach);
+    return rows.context * whole.seen() + history + targets;
+}
+
+/// The pairs of the new tokens of a sequence.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t pairs_of_hstu(const sequence& s, std::int64_t reach,
+                                                                          std::int64_t full, std::uint8_t flags) {
+    const hstu_layout whole(s, (flags & hstu_without_context) == 0);
+    return hstu_pairs_before(whole, std::uint64_t{s.past} + s.length, reach, full, flags) -
+           hstu_pairs_before(whole, s.past, reach, full, flags);
+}
+
+/// The squares of the rows of the history: twice the pairs of their triangle, without half of its diagonal.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_history_squares(const sequence& s,
+                                                                                 std::uint8_t flags) {
+    const hstu_layout whole(s, (flags & hstu_without_context) == 0);
+    const std::uint64_t rows = whole.first(std::uint64_t{s.past} + s.length).history;
+    const std::uint64_t before = whole.first(s.past).history;
+    return rows * rows - before * before;
+}
+
+/// All pairs but those of history with history, unlimited, where a target sees only itself of its group. A mask that is
+/// not causal has no triangle, so that those of the history are counted too.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_other_pairs(const sequence& s, std::uint8_t flags) {
+    const hstu_layout whole(s, (flags & hstu_without_context) == 0);
+    const hstu_layout end = whole.first(std::uint64_t{s.past} + s.length);
+    const hstu_layout before = whole.first(s.past);
+    const std::uint64_t keys = (flags & hstu_bidirectional) != 0 ? whole.seen() : whole.context;
+    return (end.context - before.context) * whole.seen() + (end.history - before.history) * keys +
+           (end.targets - before.targets) * (whole.seen() + 1);
+}
+
+/// The rows of one part that are computed, the first of every `stride`.
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t hstu_part_rows(const sequence& s, hstu_rows part,
+                                                                           std::uint64_t stride) {
+    const hstu_layout whole(s, true);
+    const auto rows_before = [&](std::uint64_t n) {
+        const hstu_layout rows = whole.first(n);
+        const std::uint64_t of_part = part == hstu_rows::context   ? rows.context
+                                      : part == hstu_rows::items   ? rows.history + rows.targets
+                                      : part == hstu_rows::history ? rows.history
+                                      : part == hstu_rows::targets ? rows.targets
+                                                                   : n;
+        return of_part / stride + (of_part % stride != 0 ? 1U : 0U);
+    };
+    return rows_before(std::uint64_t{s.past} + s.length) - rows_before(s.past);
+}
+
+/// The name of a part as configs have it: "context", ….
+[[nodiscard]] constexpr const char* name_of(hstu_rows part) {
+    return part == hstu_rows::context   ? "context"
+           : part == hstu_rows::items   ? "items"
+           : part == hstu_rows::history ? "history"
+           : part == hstu_rows::targets ? "targets"
+                                        : "all";
+}
+
+}  // namespace floptally::detail

@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/detail/pair_rows.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic_rule.hpp>
+
+/// @file
+/// Rules over grids (images, clips of video): masks of vision towers, and units that products run on. Most count a
+/// frame, and a grid is t of them; `operator()(grid)` is for rules that see a clip as a whole. Enumerated in
+/// tests/descriptors/tower.test.cpp, proven in tests/proofs.
+
+namespace floptally::mask_rules {
+
+/// Every patch sees its window of `patches` x `patches` of a frame. Windows are ragged at the right and lower border;
+/// the first window of each axis ends after `shift` patches, where that is above 0.
+struct grid_windows {
+    std::int32_t patches;
+    std::int32_t shift;
+
+    static constexpr std::string_view name = "grid_windows"sv;
+    static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 1},
+                                                    {.name = "shift", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::windowed_frame(g, static_cast<std::uint64_t>(patches), static_cast<std::uint64_t>(shift));
+    }
+};
+
+/// Every patch of a clip sees every other, of all frames: (t·h·w)². With `prefix` tokens of each frame besides it is
+/// (t·(h·w + prefix))².
+struct clip_squares {
+    std::int32_t prefix;
+
+    static constexpr std::string_view name = "clip_squares"sv;
+    static constexpr rule_parameter parameters[] = {{.name = "prefix_tokens", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        const std::uint64_t patches = g.t * g.frame_patches();
+        const std::uint64_t tokens = patches == 0 ? 0 : patches + g.t * static_cast<std::uint64_t>(prefix);
+        return tokens * tokens;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        const uint128 tokens = uint128{g.t} * (g.frame_patches() + static_cast<std::uint64_t>(prefix));
+        return tokens > max_sequence_length ? grid_problem::too_large : grid_problem::none;
+    }
+};
+
+/// `grid_windows` of the cells that `level` halvings of both sides leave, rounded up; `shifted` windows are shifted by
+/// half a window. With `shrinking`, a window at least as wide as the shorter side shrinks to it and is not shifted:
+/// Swin (arXiv:2103.14030, section 3.2).
+struct level_windows {
+    std::int32_t cells;
+    std::int32_t level;
+    std::int32_t shifted;
+    std::int32_t shrinking;
+
+    static constexpr std::string_view name = "level_windows"sv;
+    static constexpr rule_parameter parameters[] = {
+        {"window_size", 1}, {"level", 0, 30}, {"shifted", 0, 1, 0}, {"shrinking", 0, 1, 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::level_frame(g, static_cast<std::uint64_t>(cells), level, shifted != 0, shrinking != 0);
+    }
+};
+
+/// Each cell after convolutions sees every cell that further convolutions leave of its frame, of which keys and values
+/// are made (Wang et al., arXiv:2102.12122, section 3.3). Cells are `unit_rules::strided_cells` of both fields and
+/// strides.
+struct reduced_pairs {
+    std::int32_t keys_field;
+    std::int32_t keys_stride;
+    std::int32_t field;
+    std::int32_t stride;
+
+    static constexpr std::string_view name = "reduced_pairs"sv;
+    static constexpr rule_parameter parameters[] = {{"keys_field", 1}, {"keys_stride", 1}, {"field", 1}, {"stride", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::strided(g.h, field, stride) * detail::strided(g.w, field, stride) *
+               (detail::strided(g.h, keys_field, keys_stride) * detail::strided(g.w, keys_field, keys_stride));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::leaves_nothing : grid_problem::none;
+    }
+};
+
+/// Each patch with the rows and with the columns of its window of `patches` x `patches`, or of the frame where that is
+/// 0: the pairs of positions that each axis adds to the scores (Li et al., arXiv:2112.01526, section 4.1).
+struct window_lines {
+    std::int32_t patches;
+
+    static constexpr std::string_view name = "window_lines"sv;
+    static constexpr rule_parameter parameters[] = {{.name = "window_size", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return g.w * squares(g.h) + g.h * squares(g.w);
+    }
+
+  private:
+    /// The sum of the squares of the pieces that windows cut an axis into.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t squares(std::uint64_t cells) const {
+        const std::uint64_t side = patches == 0 ? cells : static_cast<std::uint64_t>(patches);
+        return side == 0 ? 0 : cells / side * side * side + cells % side * (cells % side);
+    }
+};
+
+/// Each patch sees those at its place in all frames of a clip (Bertasius et al., arXiv:2102.05095, section 3.3).
+struct across_frames {
+    static constexpr std::string_view name = "across_frames"sv;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        return uint128{g.t} * g.t * g.frame_patches();
+    }
+};
+
+/// The pairs that tokens of an image, one for `side` x `side` patches, see besides a causal mask: later tokens, and
+/// earlier ones beyond a window of `window` tokens (−1: no window).
+struct later_image_tokens {
+    std::int32_t side;
+    std::int32_t window;
+
+    static constexpr std::string_view name = "later_image_tokens"sv;
+    static constexpr rule_parameter parameters[] = {{"side", 1},
+                                                    {.name = "sliding_window", .least = -1, .fallback = -1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const auto by = static_cast<std::uint64_t>(side);
+        return detail::later_within(g.h / by * (g.w / by), window);
+    }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::beyond_causal; }
+    constexpr void check() const {
+        if (window == 0) {
+            throw error("sliding_window", "must be from 1 to 2147483647, got 0");
+        }
+    }
+};
+
+}  // namespace floptally::mask_rules
+
+namespace floptally::unit_rules {
+
+/// Merged patches, each of `side` x `side`, and `line_ends` more units for each line of them. A grid that does not
+/// divide is `error`.
+struct merged_patches {
+    std::int32_t side;
+    std::int32_t line_ends;
+
+    static constexpr std::string_view name = "merged_patches"sv;
+    static constexpr rule_parameter parameters[] = {{.name = "spatial_merge_size", .least = 1},
+                                                    {.name = "line_ends", .least = 0, .fallback = 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const auto by = static_cast<std::uint64_t>(side);
+        return g.h / by * (g.w / by + static_cast<std::uint64_t>(line_ends));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        const auto by = static_cast<std::uint32_t>(side);
+        return g.h % by != 0 || g.w % by != 0 ? grid_problem::does_not_divide : grid_problem::none;
+    }
+};
+
+/// Merged patches, each of `side` x `side`, after the frames of a clip were pooled into one.
+struct pooled_patches {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "pooled_patches"sv;
+    static constexpr rule_parameter parameters[] = {{"merge_kernel_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return g.t == 0 ? 0 : merged_patches{side, 0}.of_frame(g);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
+/// 1 for a grid with patches, however many frames it has.
+struct clips {
+    static constexpr std::string_view name = "clips"sv;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return g.t * g.frame_patches() != 0 ? 1 : 0;
+    }
+};
+
+/// Patches; in clips of several frames each `side` x `side` of them are pooled into one. A rest is cut off.
+struct pooled_clips {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "pooled_clips"sv;
+    static constexpr rule_parameter parameters[] = {{"spatial_pool_stride", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return g.t > 1 ? merged_patches{side, 0}.of_frame(g) : g.frame_patches();
+    }
+};
+
+/// Merged patches of every second frame, each together with those of the frame after it; an image has one frame. The
+/// last frame of an odd clip is cut off.
+struct merged_pairs {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_pairs"sv;
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        return merged_patches{side, 0}.of_frame(g) * (g.t > 1 ? g.t / 2 : g.t);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
+/// The pairs of merged patches that see each other within their frame.
+struct merged_squares {
+    std::int32_t side;
+
+    static constexpr std::string_view name = "merged_squares"sv;
+    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        const std::uint64_t units = merged_patches{side, 0}.of_frame(g);
+        return units * units;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return merged_patches{side, 0}.problem_of(g);
+    }
+};
+
+/// Cells that convolutions leave of a frame: ⌊(patches − field)/stride⌋ + 1 on each side. A grid of which they leave
+/// none is `error`.
+struct strided_cells {
+    std::int32_t field;
+    std::int32_t stride;
+
+    static constexpr std::string_view name = "strided_cells"sv;
+    static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::strided(g.h, field, stride) * detail::strided(g.w, field, stride);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::leaves_nothing : grid_problem::none;
+    }
+};
+
+/// Patches of a frame that remain where a share of them, in parts per million, is left out at random, and `prefix`
+/// class tokens. MAE cuts it so (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
+struct kept_patches {
+    std::int32_t millionths;
+    std::int32_t prefix;
+
+    static constexpr std::string_view name = "kept_patches"sv;
+    static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return detail::kept_frame(g, static_cast<std::uint64_t>(millionths), static_cast<std::uint64_t>(prefix));
+    }
+};
+
+/// The pairs of `kept_patches`, each of which sees every other.
+struct kept_squares {
+    std::int32_t millionths;
+    std::int32_t prefix;
+
+    static constexpr std::string_view name = "kept_squares"sv;
+    static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 of_frame(const grid& g) const {
+        const uint128 kept = kept_patches{millionths, prefix}.of_frame(g);
+        return kept * kept;
+    }
+};
+
+}  // namespace floptally::unit_rules

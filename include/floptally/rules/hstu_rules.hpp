@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/detail/hstu_pairs.hpp>
+#include <floptally/rules/detail/rule_call.hpp>
+#include <floptally/rules/hstu_mask.hpp>
+#include <floptally/rules/seen_keys.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/text/text.hpp>
+
+/// @file
+/// Rules over sequences of HSTU: contextual rows, history, targets. Enumerated in tests/rules/hstu_mask.test.cpp,
+/// proven in tests/proofs.
+
+namespace floptally::mask_rules {
+
+/// The mask that `hstu_mask` describes: L² − tL − h(h − 1)/2 + T_g where nothing is limited, with T_g the pairs of
+/// targets with their groups.
+struct hstu {
+    std::int32_t reach = -1;  ///< `max_attn_len`, −1 where there is no limit
+    std::int32_t full = 0;    ///< `min_full_attn_seq_len`
+    std::int32_t flags = 0;   ///< `detail::hstu_flags` of the mask
+
+    static constexpr std::string_view name = "hstu"sv;
+    static constexpr rule_parameter parameters[] = {{"is_causal", 0, 1, 1},
+                                                    {"contextual", 0, 1, 1},
+                                                    {.name = "max_attn_len", .least = 0, .fallback = 0},
+                                                    {.name = "min_full_attn_seq_len", .least = 0, .fallback = 0},
+                                                    {"windowed_targets", 0, 1, 1},
+                                                    {"targets_share_place", 0, 1, 0}};
+    static constexpr bool frames_are_sequences = false;
+
+    /// True where that flag is set.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has(std::int32_t flag) const { return (flags & flag) != 0; }
+
+    /// The rule of a mask; `error` where its options contradict each other.
+    [[nodiscard]] static constexpr hstu of(const hstu_mask& m) {
+        detail::check_hstu(m);
+        return {m.max_attn_len == 0 ? -1 : static_cast<std::int32_t>(m.max_attn_len),
+                static_cast<std::int32_t>(m.min_full_attn_seq_len), detail::hstu_flags(m)};
+    }
+    [[nodiscard]] static constexpr hstu from(const std::int64_t* values) {
+        return of({values[0] != 0, values[1] != 0, values[2], values[3], values[4] != 0, values[5] != 0});
+    }
+    constexpr void values(std::int64_t* to) const {
+        to[0] = has(detail::hstu_bidirectional) ? 0 : 1;
+        to[1] = has(detail::hstu_without_context) ? 0 : 1;
+        to[2] = reach < 0 ? 0 : reach;
+        to[3] = full;
+        to[4] = reach < 0 || has(detail::hstu_windowed_targets) ? 1 : 0;
+        to[5] = has(detail::hstu_shared_place) ? 1 : 0;
+    }
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return detail::pairs_of_hstu(s, reach, full, static_cast<std::uint8_t>(flags));
+    }
+    [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::mixed; }
+
+    /// Adds the keys that the rows first … end − 1 of a sequence see.
+    constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
+        using detail::back;
+        using detail::smaller;
+        const detail::hstu_layout whole(s, !has(detail::hstu_without_context));
+        const detail::hstu_layout from = whole.first(first);
+        const detail::hstu_layout to = whole.first(end);
+        const std::uint64_t seen = whole.seen();
+        const bool causal = !has(detail::hstu_bidirectional);
+        const bool limited = reach >= 0;
+        const auto w = limited ? static_cast<std::uint64_t>(reach) : 0;
+        if (from.context < to.context || (!causal && from.history < to.history)) {
+            keys.add(0, seen);
+        }
+        if (from.history < to.history && causal) {
+            const std::uint64_t free = limited ? back(whole.history, static_cast<std::uint64_t>(full)) : 0;
+            if (to.history > free) {
+                keys.add(0, whole.context + to.history);
+            }
+            if (from.history < free) {
+                keys.add(whole.context + back(from.history, w), whole.context + smaller(to.history, free));
+                keys.add(0, from.history < w ? whole.context : 0);
+            }
+        }
+        if (from.targets < to.targets) {
+            const bool near = has(detail::hstu_windowed_targets);
+            const std::uint64_t group = from.targets - from.targets % whole.group;
+            // Targets in one place are as far from every key as the first target.
+            const bool shared = has(detail::hstu_shared_place);
+            const std::uint64_t place = shared ? 0 : from.targets;
+            const std::uint64_t own = near && !shared ? back(from.targets, w) : 0;
+            keys.add(seen + (own > group ? own : group), seen + to.targets);
+            if (near) {
+                keys.add(seen - smaller(back(w, place), whole.history), seen);
+                keys.add(0, back(w, whole.history) > place ? whole.context : 0);
+            } else {
+                keys.add(0, seen);
+            }
+        }
+    }
+};
+
+}  // namespace floptally::mask_rules
+
+namespace floptally::unit_rules {
+
+/// Rows of one part of a sequence, the first of every `stride`.
+struct hstu_part {
+    std::int32_t part;  ///< the number of an `hstu_rows`
+    std::int32_t stride;
+
+    static constexpr std::string_view name = "hstu_part"sv;
+    static constexpr rule_parameter parameters[] = {{"part", 0, 4}, {"stride", 1}};
+    static constexpr bool frames_are_sequences = false;
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return detail::hstu_part_rows(s, static_cast<hstu_rows>(part), static_cast<std::uint64_t>(stride));
+    }
+    /// Its text form, such as "hstu_targets(2)", and back.
+    void write(std::string& to) const {
+        detail::append(to, {"hstu_", detail::name_of(static_cast<hstu_rows>(part)), "(", stride, ")"});
+    }
+    [[nodiscard]] static bool read(std::string_view text, hstu_part& made) {
+        for (std::int32_t which = 0; which <= static_cast<std::int32_t>(hstu_rows::targets); ++which) {
+            const std::string of_part = detail::text_of({"hstu_", detail::name_of(static_cast<hstu_rows>(which))});
+            std::int64_t values[1]{};
+            if (detail::read_call(text, of_part, parameters + 1, 1, values)) {
+                made = {which, detail::in_range(parameters[1], values[0])};
+                return true;
+            }
+        }
+        return false;
+    }
+};
+
+}  // namespace floptally::unit_rules

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/count/padding.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/step/report.hpp>
+#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/table.hpp>
+#include <floptally/text/text.hpp>
+#include <floptally/text/version.hpp>
+
+/// @file
+/// A report as a table: statistics, components, phases, padding and MFU.
+
+namespace floptally {
+
+/// A text form of numbers of FLOPs.
+enum class figures {
+    readable,  ///< 421.65 TFLOP
+    exact      ///< 421651971833856
+};
+
+/// "421.65 TFLOP": two decimals and the largest prefix below the value; below 1000 the exact integer.
+[[nodiscard]] inline std::string readable(flops work) {
+    constexpr std::string_view prefixes = "KMGTPEZYRQ";
+    double value = to_double(work);
+    if (value < 1000) {
+        return to_string(work) + " FLOP";
+    }
+    std::size_t prefix = 0;
+    // 999.995 would print as 1000.00.
+    for (value /= 1000; value >= 999.995 && prefix + 1 < prefixes.size(); value /= 1000) {
+        ++prefix;
+    }
+    return detail::fixed_decimal(value, 2).append(" ").append(1, prefixes[prefix]).append("FLOP");
+}
+
+namespace detail {
+
+[[nodiscard]] inline table_cell work_cell(flops work, figures style) {
+    std::string digits = to_string(work);
+    return style == figures::exact ? table_cell{std::move(digits)} : table_cell{readable(work), std::move(digits)};
+}
+
+/// "33.33 %", and "-" of nothing.
+[[nodiscard]] inline table_cell share_cell(flops part, flops whole) {
+    return whole == flops{} ? table_cell{"-"} : number_cell(100 * to_double(part) / to_double(whole), 2, " %");
+}
+
+/// The column of names, which all sections share.
+[[nodiscard]] inline table_column name_column(std::string_view name = "") {
+    return {std::string(name), cell_side::left, 28};
+}
+
+[[nodiscard]] inline table_column work_column(std::string_view name, figures style) {
+    return {std::string(name), cell_side::right, style == figures::exact ? std::size_t{26} : std::size_t{18}};
+}
+
+/// Parameters, samples, tokens and attended pairs; the padded amount where it is another.
+[[nodiscard]] inline table_section statistics_section(const report& r) {
+    table_section section{.columns = {name_column(), {"", cell_side::right, 18}, {"", cell_side::right, 25}}};
+    const auto add = [&](std::string name, std::uint64_t useful, std::uint64_t padded) {
+        section.rows.push_back({{std::move(name)}, count_cell(useful)});
+        if (padded != useful) {
+            section.rows.back().push_back(count_cell(padded));
+            section.rows.back().back().text.append(" padded");
+        }
+    };
+    const auto add_samples = [&](const char* samples, const char* tokens, modality in) {
+        for (const auto& [name, what] : {std::pair(samples, statistic::count), {tokens, statistic::tokens}}) {
+            if (r.masks.has(in)) {
+                add(name, r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
+            }
+        }
+    };
+    if (const std::uint64_t total = r.parameters.total; total != 0) {
+        add("parameters", total, total);
+        if (const std::uint64_t active = r.parameters.active.value_or(total); active != total) {
+            add("parameters, active", active, active);
+        }
+        if (const auto trainable = r.parameters.trainable) {
+            add("parameters, trainable", *trainable, *trainable);
+        }
+    }
+    add_samples("sequences", "tokens", modality::text);
+    add_samples("vision.frames", "vision.patches", modality::vision);
+    add_samples("audio.clips", "audio.frames", modality::audio);
+    for (const rule& m : r.masks) {
+        add(m.is_measured() ? m.name() : "pairs, " + m.name(), r.batch.pairs(view::useful, m),
+            r.batch.pairs(view::padded, m));
+    }
+    return section;
+}
+
+/// Components with their share, and phases, in three views.
+[[nodiscard]] inline std::vector<table_section> work_sections(const report& r, figures style) {
+    std::vector<table_section> sections;
+    const auto begin = [&](std::string_view name) {
+        sections.push_back({.columns = {name_column(name),
+                                        work_column("useful", style),
+                                        {"share", cell_side::right, 11},
+                                        work_column("padded", style),
+                                        work_column("executed", style)}});
+    };
+    const auto add = [&](std::string_view name, const auto& count) {
+        const flops useful = count(view::useful);
+        sections.back().rows.push_back({{std::string(name)},
+                                        work_cell(useful, style),
+                                        share_cell(useful, r.work.total(view::useful)),
+                                        work_cell(count(view::padded), style),
+                                        work_cell(count(view::executed), style)});
+    };
+    begin("component");
+    for (const component_flops& c : r.work.components()) {
+        add(c.name.view(), [&c](view seen) { return c.total(seen); });
+    }
+    add("total", [&r](view seen) { return r.work.total(seen); });
+    begin("phase");
+    add("forward", [&r](view seen) { return r.work.get(seen, phase::forward); });
+    add("backward", [&r](view seen) { return r.work.backward(seen); });
+    add("recompute", [&r](view seen) { return r.work.get(seen, phase::recompute); });
+    return sections;
+}
+
+/// The padded view by its causes.
+[[nodiscard]] inline table_section padding_section(const padding_flops& padding, figures style) {
+    table_section section{
+        .columns = {name_column("padded"), work_column("spent on", style), {"share", cell_side::right, 11}}};
+    for (const auto& [name, work] : {std::pair("real tokens", padding.useful),
+                                     {"padding of their slots", padding.in_slots},
+                                     {"mock sequences", padding.mock},
+                                     {"padded vocabulary", padding.vocabulary}}) {
+        section.rows.push_back({{name}, work_cell(work, style), share_cell(work, padding.padded())});
+    }
+    return section;
+}
+
+/// Two decimals; an absurd value in four digits instead of hundreds.
+[[nodiscard]] inline std::string two_decimals(double value) {
+    return value < 1e9 ? fixed_decimal(value, 2) : scientific_decimal(value, 3);
+}
+
+/// MFU, padded MFU, HFU and rates, each with its meaning.
+[[nodiscard]] inline table_section mfu_section(const mfu_report& mfu) {
+    const utilization& u = mfu.utilization;
+    const auto percent = [](double share) { return two_decimals(100 * share) + " %"; };
+    table_section section{.columns = {name_column(), {"", cell_side::right, 18}, {}}};
+    const auto add = [&](const char* name, std::string value, std::string meaning) {
+        section.rows.push_back({{name}, {std::move(value)}, {std::move(meaning)}});
+    };
+    add("MFU", percent(u.mfu), "useful FLOPs over the peak");
+    add("padded MFU", percent(u.padded_mfu), "every slot that the kernels process");
+    add("HFU", percent(u.hfu), "executed: with recompute and the fused attention backward");
+    if (mfu.mixed) {
+        add("mixed-precision MFU", percent(mfu.mixed->mfu),
+            text_of({"each part over the peak of its precision; together ", fixed_decimal(mfu.mixed->peak_tflops, 2),
+                     " TFLOP/s"}));
+    }
+    add("TFLOP/s per GPU", two_decimals(u.tflops_per_gpu), "useful");
+    add("tokens/s",
+        u.tokens_per_second < 1e15 ? fixed_decimal(u.tokens_per_second, 0) : scientific_decimal(u.tokens_per_second, 3),
+        "real tokens, all GPUs");
+    add("step", general_decimal(mfu.step.seconds, 6) + " s",
+        text_of({"on ", mfu.step.gpus, mfu.step.gpus == 1 ? " GPU" : " GPUs"}));
+    const bool is_plain = mfu.peak_kind == peak_kind::unsaid || mfu.peak_kind == peak_kind::datasheet;
+    add("peak", general_decimal(mfu.step.peak_tflops, 6) + " TFLOP/s",
+        text_of({mfu.accelerator, mfu.accelerator.empty() ? "" : ", ", mfu.precision, " dense", is_plain ? "" : ", ",
+                 is_plain ? "" : name(mfu.peak_kind), ": ", mfu.peak_source}));
+    return section;
+}
+
+}  // namespace detail
+
+/// The table of a report: what was counted and how as its title, sections of statistics, components with their share,
+/// phases, padding where any was processed and MFU where a step was measured, and its notes.
+[[nodiscard]] inline table table_of(const report& r, figures style = figures::readable) {
+    constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
+    const bool trains_indexer = r.plan.indexer != indexer_training::frozen;
+    table made{.title = detail::text_of(
+                   {r.model_type, ": ", passes[static_cast<std::size_t>(r.plan.counted)], ", recompute ",
+                    recompute_names[static_cast<std::size_t>(r.plan.recomputed)], trains_indexer ? ", indexer " : "",
+                    trains_indexer ? indexer_training_names[static_cast<std::size_t>(r.plan.indexer)] : "",
+                    "\nconvention ", r.counted_as.name, ": ", r.counted_as.summary}),
+               .sections = {detail::statistics_section(r)},
+               .notes = notes_of(r)};
+    for (table_section& section : detail::work_sections(r, style)) {
+        made.sections.push_back(std::move(section));
+    }
+    if (r.padding && r.padding->padded() != flops{}) {
+        made.sections.push_back(detail::padding_section(*r.padding, style));
+    }
+    if (r.mfu) {
+        made.sections.push_back(detail::mfu_section(*r.mfu));
+    }
+    return made;
+}
+
+/// The table of a report as aligned text, the exact total of its useful FLOPs as the last line.
+[[nodiscard]] inline std::string to_table(const report& r, figures style = figures::readable) {
+    const table shown = table_of(r, style);
+    std::string text = shown.title + "\n\n" + to_text(shown, 2);
+    for (const std::string& note : shown.notes) {
+        detail::append(text, {&note == shown.notes.data() ? "\nnote: " : "note: ", note, "\n"});
+    }
+    detail::append(
+        text, {"\nuseful total, exact: ", to_string(r.work.total(view::useful)), " FLOP (floptally ", version, ")\n"});
+    return text;
+}
+
+}  // namespace floptally

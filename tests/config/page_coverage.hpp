@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/config/detail/from_nlohmann.hpp>
+#include <floptally/config/detail/read.hpp>
+
+#include "catch2.hpp"
+
+/// @file
+/// Which ways through the pages of the library the configs of a test take.
+
+/// All pages of the library, those of sides too, which a test may change.
+inline std::vector<floptally::detail::pages::page*> all_pages(floptally::detail::pages::library& from) {
+    namespace pages = floptally::detail::pages;
+    std::vector<pages::page*> all;
+    for (const std::string_view text : pages::model_pages) {
+        for (std::size_t at = text.find("\npage "); at != std::string_view::npos; at = text.find("\npage ", at + 1)) {
+            const std::string_view rest = text.substr(at + 6);
+            // The library owns its pages and hands them out to be read.
+            all.push_back(const_cast<pages::page*>(&from.find(rest.substr(0, rest.find_first_of(" \n")))));
+        }
+    }
+    return all;
+}
+
+/// Ways that a page can go: of a choice, of a condition, of both sides of `and` and `or`, of a rule, and lines that are
+/// asked for. Each not taken yet is poisoned: an unknown name, whose line is a number of its own, so that the error of
+/// a config that takes it says which it is.
+class page_coverage {
+  public:
+    using page = floptally::detail::pages::page;
+    using page_rule = floptally::detail::pages::page_rule;
+    using op = floptally::detail::pages::op;
+
+    struct way {
+        page* of;
+        std::size_t operand;
+        std::size_t instead;
+        unsigned line;
+        std::string how;
+        const page_rule* rule = nullptr;  ///< that it is a way of: a refusal, a note, or what one asks on the way
+        bool says = false;                ///< and then its text is the error, or a note
+        bool taken = false;
+        /// "qwen2:13 ? no"
+        [[nodiscard]] std::string name() const {
+            return std::string(of->name) + ":" + std::to_string(line) + " " + how;
+        }
+    };
+    /// The result of reading a config: an error, or notes.
+    struct outcome {
+        std::string field;
+        std::string problem;
+        std::vector<std::string> notes;
+        std::vector<const way*> taken;  ///< for the first time
+    };
+
+    explicit page_coverage(floptally::detail::pages::library& book) : book_(book), all_(all_pages(book)) {
+        namespace pages = floptally::detail::pages;
+        for (page* one : all_) {
+            const std::size_t written = one->expressions.size();
+            std::vector<const page_rule*> rule_of(written);
+            for (const page_rule& rule : one->rules) {
+                if (!rule.is_note) {
+                    mark(*one, rule.holds, rule, rule_of);
+                }
+            }
+            for (std::size_t k = 0; k < written; ++k) {
+                const pages::expression e = one->expressions[k];
+                const bool is_and = e.what == op::both;
+                rule_ = rule_of[k];
+                if (e.what == op::choose) {
+                    poison(*one, e.first + 1, e.line, "? yes");
+                    poison(*one, e.first + 2, e.line, "? no");
+                } else if (e.what == op::or_null) {
+                    poison(*one, e.first + 1, e.line, "?? null");
+                } else if (is_and || e.what == op::either) {
+                    for (const std::size_t side : {e.first, e.first + 1}) {  // both_ways adds operands
+                        const char* const how = is_and ? (side == e.first ? "left and" : "and right")
+                                                       : (side == e.first ? "left or" : "or right");
+                        const std::size_t made = both_ways(*one, one->operands[side], e.line, how);
+                        one->operands[side] = made;
+                    }
+                }
+            }
+            rule_ = nullptr;
+            for (pages::block& lines : one->blocks) {
+                for (pages::part_line& line : lines.lines) {
+                    if (line.condition != pages::no_expression) {
+                        line.condition = both_ways(*one, line.condition, line.line, "if");
+                    } else if (line.part != "text" && line.part != "note" && line.part != "as") {
+                        line.condition = always(*one, line.line);
+                        poison(*one, one->expressions[line.condition].first + 1, line.line, "line");
+                    }
+                }
+            }
+            for (page_rule& rule : one->rules) {
+                if (one->expressions[rule.holds].what != op::flag) {  // `note yes: …`
+                    rule_ = &rule;
+                    rule.holds = both_ways(*one, rule.holds, rule.line, rule.is_note ? "note" : "require");
+                    way& yes = ways_[ways_.size() - 2];
+                    yes.says = rule.is_note;
+                    yes.rule = rule.is_note ? &rule : nullptr;  // that it may hold, a model that runs has to show
+                    ways_.back().says = !rule.is_note;
+                    rule_ = nullptr;
+                }
+            }
+        }
+    }
+
+    /// Reads a config until no way is new to it.
+    outcome walk(const nlohmann::json& config) {
+        namespace pages = floptally::detail::pages;
+        const pages::config_tree tree = pages::tree_of(config);
+        outcome seen;
+        for (;;) {
+            try {
+                seen.notes = pages::read_pages(tree, {}, book_).notes;
+                return seen;
+            } catch (const floptally::error& problem) {
+                const std::string field(problem.field());
+                const std::size_t colon = field.starts_with("page ") ? field.rfind(':') : std::string::npos;
+                const unsigned long line = colon == std::string::npos ? 0 : std::stoul(field.substr(colon + 1));
+                if (line < first_line) {
+                    seen.field = field;
+                    seen.problem = problem.problem();
+                    return seen;
+                }
+                way& found = ways_[line - first_line];
+                REQUIRE_FALSE(found.taken);
+                found.of->operands[found.operand] = found.instead;
+                found.taken = true;
+                seen.taken.push_back(&found);
+            }
+        }
+    }
+
+    [[nodiscard]] const std::vector<page*>& all() const { return all_; }
+    [[nodiscard]] const std::vector<way>& ways() const { return ways_; }
+
+  private:
+    static constexpr unsigned first_line = 1'000'000;
+
+    /// The expressions that a rule's is made of.
+    static void mark(const page& of, std::size_t root, const page_rule& rule, std::vector<const page_rule*>& into) {
+        into[root] = &rule;
+        const floptally::detail::pages::expression& e = of.expressions[root];
+        for (std::size_t k = 0; k < e.count; ++k) {
+            mark(of, of.operands[e.first + k], rule, into);
+        }
+    }
+    void poison(page& in, std::size_t operand, unsigned line, std::string how) {
+        ways_.push_back({&in, operand, in.operands[operand], line, std::move(how), rule_});
+        floptally::detail::pages::expression unheard{.what = op::name,
+                                                     .line = static_cast<unsigned>(first_line + ways_.size() - 1)};
+        unheard.text = "a way that no config took";
+        in.operands[operand] = in.expressions.size();
+        in.expressions.push_back(unheard);
+    }
+    /// `yes ? yes : yes`, so that it can be seen whether a line was asked for.
+    [[nodiscard]] static std::size_t always(page& in, unsigned line) {
+        in.expressions.push_back({.what = op::flag, .line = line, .number = 1});
+        const std::size_t first = in.operands.size();
+        in.operands.resize(first + 3, in.expressions.size() - 1);
+        in.expressions.push_back({.what = op::choose, .line = line, .first = first, .count = 3});
+        return in.expressions.size() - 1;
+    }
+    /// `condition ? yes : no`, so that it can be seen which it was.
+    [[nodiscard]] std::size_t both_ways(page& in, std::size_t condition, unsigned line, const std::string& where) {
+        const auto flag = [&](std::int64_t on) {
+            in.expressions.push_back({.what = op::flag, .line = line, .number = on});
+            return in.expressions.size() - 1;
+        };
+        const std::size_t first = in.operands.size();
+        in.operands.push_back(condition);
+        in.operands.push_back(flag(1));
+        in.operands.push_back(flag(0));
+        in.expressions.push_back({.what = op::choose, .line = line, .first = first, .count = 3});
+        const std::size_t made = in.expressions.size() - 1;
+        poison(in, first + 1, line, where + " yes");
+        poison(in, first + 2, line, where + " no");
+        return made;
+    }
+
+    floptally::detail::pages::library& book_;
+    std::vector<page*> all_;
+    std::vector<way> ways_;
+    const page_rule* rule_ = nullptr;
+};

@@ -1,0 +1,1091 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The work of a training plan, against a tape that autograd's rule walks back (autograd_trace.hpp).
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <random>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/floptally.hpp>
+
+#include "autograd_trace.hpp"
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "matmul_trace.hpp"
+#include "sanitized.hpp"
+
+namespace training_plan_test {
+namespace {
+
+using namespace floptally;
+using autograd_trace::sequence_list;
+using autograd_trace::state;
+using autograd_trace::tape;
+using autograd_trace::tensor;
+
+constexpr std::uint64_t h = 12;
+
+/// Σ tokens, Σ causal pairs and so on of what is walked.
+struct batch_sums {
+    std::uint64_t tokens = 0, keys = 0, causal = 0, square_keys = 0, crossed = 0, window = 0, blocks = 0;
+    bool padded = false;
+
+    batch_sums(const sequence_list& sequences, bool is_padded) : padded(is_padded) {
+        for (const auto& s : sequences) {
+            tokens += s.length;
+            for (std::uint64_t query = 0; query < s.length; ++query) {
+                causal += query + 1;
+                window += query + 1 < 3 ? query + 1 : 3;  // of three tokens
+                blocks += (query + 1) / 2;                // of two tokens each
+                crossed += s.keys;
+            }
+            if (s.length != 0) {
+                keys += s.keys;
+                square_keys += s.keys * s.keys;
+            }
+        }
+    }
+};
+
+using model_walk = std::function<void(tape&, const batch_sums&)>;
+
+struct test_model {
+    std::string name;
+    std::vector<model_part> parts;
+    model_walk walk;
+    std::vector<std::pair<std::string, std::string>> weights;  ///< component and weight
+};
+
+// ---- the same parts, as an implementation runs them ----
+
+tensor self_attention(tape& t, std::uint64_t rows, std::uint64_t pairs, tensor x, std::uint64_t heads, std::uint64_t kv,
+                      std::uint64_t d, const std::string& prefix = "") {
+    const tensor q = t.linear(prefix + "attention.qkv", "q_proj", rows, h, heads * d, x);
+    const tensor k = t.linear(prefix + "attention.qkv", "k_proj", rows, h, kv * d, x);
+    const tensor v = t.linear(prefix + "attention.qkv", "v_proj", rows, h, kv * d, x);
+    const tensor o = t.core(prefix + "attention.core", pairs, heads, d, d, q, k, v);
+    return t.linear(prefix + "attention.output", "o_proj", rows, heads * d, h, o);
+}
+
+tensor swiglu(tape& t, const std::string& component, std::uint64_t rows, std::uint64_t times, std::uint64_t in,
+              std::uint64_t width, tensor x) {
+    const tensor gate = t.linear(component, "gate_proj", rows * times, in, width, x);
+    const tensor up = t.linear(component, "up_proj", rows * times, in, width, x);
+    return t.linear(component, "down_proj", rows * times, width, in, t.mix({gate, up}));
+}
+
+tensor head(tape& t, const batch_sums& b, tensor x) {
+    t.enter_layer(-1, false);
+    const tensor normed = t.mix({x}, "norm");
+    return t.linear("lm_head", "", b.tokens, h, b.padded ? 64 : 50, normed);
+}
+
+/// A pre-norm decoder of `layers`, each made of a mixer and a feed-forward.
+void decoder(tape& t, const batch_sums& b, int layers, const std::function<tensor(int, tensor)>& mixer,
+             const std::function<tensor(int, tensor)>& feed) {
+    tensor x = t.mix({t.input(), t.table("embedding")});
+    for (int i = 0; i < layers; ++i) {
+        t.enter_layer(i);
+        x = t.mix({x, mixer(i, t.mix({x}, "norm"))});
+        x = t.mix({x, feed(i, t.mix({x}, "norm"))});
+    }
+    t.loss(head(t, b, x));
+}
+
+constexpr vocabulary words{.size = 50, .padded_size = 64};
+
+const std::vector<std::pair<std::string, std::string>> gqa_weights{{"attention.qkv", "q_proj"},
+                                                                   {"attention.qkv", "k_proj"},
+                                                                   {"attention.qkv", "v_proj"},
+                                                                   {"attention.output", "o_proj"}};
+const std::vector<std::pair<std::string, std::string>> mlp_weights{
+    {"mlp", "gate_proj"}, {"mlp", "up_proj"}, {"mlp", "down_proj"}};
+const std::vector<std::pair<std::string, std::string>> outer_weights{{"embedding", ""}, {"norm", ""}, {"lm_head", ""}};
+
+std::vector<std::pair<std::string, std::string>> all_of(
+    const std::vector<std::vector<std::pair<std::string, std::string>>>& lists) {
+    std::vector<std::pair<std::string, std::string>> all;
+    for (const auto& list : lists) {
+        all.insert(all.end(), list.begin(), list.end());
+    }
+    return all;
+}
+
+test_model llama() {
+    constexpr transformer<gqa, gated_mlp> model{.hidden_size = h,
+                                                .num_layers = 4,
+                                                .attention = {4, 2, 3},
+                                                .feed_forward = {20},
+                                                .vocab = words,
+                                                .layer_elementwise = {.norm = 2 * h},
+                                                .final_elementwise = {.norm = h}};
+    return {"llama", parts_of(model),
+            [](tape& t, const batch_sums& b) {
+                decoder(
+                    t, b, 4, [&](int, tensor x) { return self_attention(t, b.tokens, b.causal, x, 4, 2, 3); },
+                    [&](int, tensor x) { return swiglu(t, "mlp", b.tokens, 1, h, 20, x); });
+            },
+            all_of({gqa_weights, mlp_weights, outer_weights})};
+}
+
+/// Attention and feed-forward side by side: both read what entered the layer.
+test_model side_by_side() {
+    constexpr transformer<gqa, gated_mlp> model{.hidden_size = h,
+                                                .num_layers = 4,
+                                                .attention = {4, 2, 3},
+                                                .feed_forward = {20},
+                                                .vocab = words,
+                                                .layer_elementwise = {.norm = h},
+                                                .final_elementwise = {.norm = h}};
+    std::vector<model_part> parts = parts_of(model);
+    for (model_part& one : parts) {
+        one.beside = one.cost.components().find("mlp") < one.cost.components().size();
+    }
+    return {"side by side", parts,
+            [](tape& t, const batch_sums& b) {
+                tensor x = t.mix({t.input(), t.table("embedding")});
+                for (int i = 0; i < 4; ++i) {
+                    t.enter_layer(i);
+                    const tensor normed = t.mix({x}, "norm");
+                    const tensor attended = self_attention(t, b.tokens, b.causal, normed, 4, 2, 3);
+                    x = t.mix({x, attended, swiglu(t, "mlp", b.tokens, 1, h, 20, normed)});
+                }
+                t.loss(head(t, b, x));
+            },
+            all_of({gqa_weights, mlp_weights, outer_weights})};
+}
+
+test_model experts() {
+    constexpr transformer<gqa, dense_first<gated_mlp, moe>> model{
+        .hidden_size = h,
+        .num_layers = 4,
+        .attention = {4, 2, 3, {}, 5},
+        .feed_forward = {.num_dense_layers = 1,
+                         .dense = {20},
+                         .sparse = {.num_experts = 6,
+                                    .num_experts_per_tok = 2,
+                                    .intermediate_size = 7,
+                                    .shared_intermediate_size = 8,
+                                    .shared_expert_gate = true,
+                                    .latent_size = 9}},
+        .vocab = words,
+        .layer_elementwise = {.norm = 2 * h},
+        .final_elementwise = {.norm = h}};
+    return {
+        "experts", parts_of(model),
+        [](tape& t, const batch_sums& b) {
+            decoder(
+                t, b, 4,
+                [&](int, tensor x) {
+                    const tensor q = t.linear("attention.qkv", "q_proj", b.tokens, h, 12, x);
+                    const tensor k = t.linear("attention.qkv", "k_proj", b.tokens, h, 6, x);
+                    const tensor v = t.linear("attention.qkv", "v_proj", b.tokens, h, 6, x);
+                    const tensor gate = t.linear("attention.gate", "gate_proj", b.tokens, h, 5, x);
+                    const tensor o = t.core("attention.core", b.causal, 4, 3, 3, q, k, v);
+                    return t.linear("attention.output", "o_proj", b.tokens, 12, h, t.mix({o, gate}));
+                },
+                [&](int i, tensor x) {
+                    if (i == 0) {
+                        return swiglu(t, "mlp", b.tokens, 1, h, 20, x);
+                    }
+                    const tensor scores = t.linear("moe.router", "gate", b.tokens, h, 6, x);
+                    const tensor latent = t.linear("moe.latent", "down_proj", b.tokens, h, 9, x);
+                    const tensor routed = swiglu(t, "moe.experts", b.tokens, 2, 9, 7, latent);
+                    const tensor chosen = t.linear("moe.latent", "up_proj", b.tokens, 9, h, t.mix({routed, scores}));
+                    const tensor shared = swiglu(t, "moe.shared", b.tokens, 1, h, 8, x);
+                    const tensor scale = t.linear("moe.shared", "shared_expert_gate", b.tokens, h, 1, x);
+                    return t.mix({chosen, shared, scale});
+                });
+        },
+        all_of({gqa_weights,
+                mlp_weights,
+                {{"attention.gate", "gate_proj"},
+                 {"moe.router", "gate"},
+                 {"moe.latent", "down_proj"},
+                 {"moe.latent", "up_proj"},
+                 {"moe.experts", "gate_proj"},
+                 {"moe.experts", "up_proj"},
+                 {"moe.experts", "down_proj"},
+                 {"moe.shared", "gate_proj"},
+                 {"moe.shared", "up_proj"},
+                 {"moe.shared", "down_proj"},
+                 {"moe.shared", "shared_expert_gate"}},
+                outer_weights})};
+}
+
+test_model latent() {
+    constexpr transformer<mla, mlp> model{.hidden_size = h,
+                                          .num_layers = 3,
+                                          .attention = {.num_heads = 2,
+                                                        .q_lora_rank = 5,
+                                                        .kv_lora_rank = 4,
+                                                        .qk_nope_head_dim = 6,
+                                                        .qk_rope_head_dim = 2,
+                                                        .v_head_dim = 7},
+                                          .feed_forward = {20},
+                                          .vocab = words,
+                                          .layer_elementwise = {.norm = 2 * h},
+                                          .final_elementwise = {.norm = h}};
+    return {"latent", parts_of(model),
+            [](tape& t, const batch_sums& b) {
+                decoder(
+                    t, b, 3,
+                    [&](int, tensor x) {
+                        const tensor q_latent = t.linear("attention.qkv", "q_a_proj", b.tokens, h, 5, x);
+                        const tensor q = t.linear("attention.qkv", "q_b_proj", b.tokens, 5, 16, q_latent);
+                        const tensor kv_latent = t.linear("attention.qkv", "kv_a_proj", b.tokens, h, 6, x);
+                        const tensor kv = t.linear("attention.qkv", "kv_b_proj", b.tokens, 4, 26, kv_latent);
+                        const tensor o = t.core("attention.core", b.causal, 2, 8, 7, q, t.mix({kv, kv_latent}), kv);
+                        return t.linear("attention.output", "o_proj", b.tokens, 14, h, o);
+                    },
+                    [&](int, tensor x) {
+                        const tensor up = t.linear("mlp", "up_proj", b.tokens, h, 20, x);
+                        return t.linear("mlp", "down_proj", b.tokens, 20, h, up);
+                    });
+            },
+            all_of({{{"attention.qkv", "q_a_proj"},
+                     {"attention.qkv", "q_b_proj"},
+                     {"attention.qkv", "kv_a_proj"},
+                     {"attention.qkv", "kv_b_proj"},
+                     {"attention.output", "o_proj"},
+                     {"mlp", "up_proj"},
+                     {"mlp", "down_proj"}},
+                    outer_weights})};
+}
+
+/// Every other layer is a Mamba-2.
+struct alternating {
+    mamba2 state{.num_heads = 3, .head_dim = 4, .n_groups = 1, .state_size = 5, .conv_kernel = 4};
+    gqa attention{4, 2, 3};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        return where.index % 2 == 0 ? state.cost(where) : attention.cost(where);
+    }
+};
+
+test_model hybrid() {
+    constexpr transformer<alternating, gated_mlp> model{.hidden_size = h,
+                                                        .num_layers = 4,
+                                                        .attention = {},
+                                                        .feed_forward = {20},
+                                                        .vocab = words,
+                                                        .layer_elementwise = {.norm = 2 * h},
+                                                        .final_elementwise = {.norm = h}};
+    return {"hybrid", parts_of(model),
+            [](tape& t, const batch_sums& b) {
+                decoder(
+                    t, b, 4,
+                    [&](int i, tensor x) {
+                        if (i % 2 != 0) {
+                            return self_attention(t, b.tokens, b.causal, x, 4, 2, 3);
+                        }
+                        const tensor all = t.linear("mixer.input", "in_proj", b.tokens, h, 12 + 22 + 3, x);
+                        const tensor convolved = t.linear("mixer.convolution", "conv1d", b.tokens, 4, 22, all, false);
+                        // B ⊗ x into the state, C out of it: 12 channels of 5 numbers.
+                        const tensor memory =
+                            t.activations("mixer.state", 2 * b.tokens * 12 * 5, t.mix({convolved, all}), convolved);
+                        const tensor y = t.activations("mixer.state", 2 * b.tokens * 12 * 5, memory, convolved);
+                        return t.linear("mixer.output", "out_proj", b.tokens, 12, h, t.mix({y, all}));
+                    },
+                    [&](int, tensor x) { return swiglu(t, "mlp", b.tokens, 1, h, 20, x); });
+            },
+            all_of({gqa_weights,
+                    mlp_weights,
+                    {{"mixer.input", "in_proj"}, {"mixer.convolution", "conv1d"}, {"mixer.output", "out_proj"}},
+                    outer_weights})};
+}
+
+test_model encoder_decoder() {
+    const layer both_ways{.hidden_size = h, .attends = mask::bidirectional()};
+    const layer causal{.hidden_size = h, .attends = mask::causal()};
+    const gqa attention{4, 2, 3};
+    const mlp feed{20};
+    std::vector<model_part> stages{
+        {.name = "embedding", .role = part_role::input, .cost = words.embedding_cost(h)},
+        {"encoder", part_role::encoder, attention.cost(both_ways).on_encoder(), 0, 3},
+        {"encoder", part_role::encoder, feed.cost(both_ways).on_encoder(), 0, 3},
+        {"layer", part_role::layer, attention.cost(causal), 0, 2},
+        {"layer", part_role::layer, cross_attention{4, 2, 3}.cost(causal), 0, 2},
+        {"layer", part_role::layer, feed.cost(causal), 0, 2},
+        {.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)},
+    };
+    const auto two = [](tape& t, const std::string& name, std::uint64_t rows, tensor x) {
+        return t.linear(name, "down_proj", rows, 20, h, t.linear(name, "up_proj", rows, h, 20, x));
+    };
+    return {"encoder-decoder", std::move(stages),
+            [two](tape& t, const batch_sums& b) {
+                const tensor embedding = t.table("embedding");
+                tensor context = t.mix({t.input(), embedding});
+                for (int i = 0; i < 3; ++i) {
+                    t.enter_layer(i);
+                    context = t.mix({context, self_attention(t, b.keys, b.square_keys, context, 4, 2, 3, "encoder.")});
+                    context = t.mix({context, two(t, "encoder.mlp", b.keys, context)});
+                }
+                tensor x = t.mix({t.input(), embedding});
+                for (int i = 0; i < 2; ++i) {
+                    t.enter_layer(i);
+                    x = t.mix({x, self_attention(t, b.tokens, b.causal, x, 4, 2, 3)});
+                    const tensor q = t.linear("cross_attention.qkv", "q_proj", b.tokens, h, 12, x);
+                    const tensor k = t.linear("cross_attention.qkv", "k_proj", b.keys, h, 6, context);
+                    const tensor v = t.linear("cross_attention.qkv", "v_proj", b.keys, h, 6, context);
+                    const tensor o = t.core("cross_attention.core", b.crossed, 4, 3, 3, q, k, v);
+                    x = t.mix({x, t.linear("cross_attention.output", "o_proj", b.tokens, 12, h, o)});
+                    x = t.mix({x, two(t, "mlp", b.tokens, x)});
+                }
+                t.enter_layer(-1, false);
+                t.loss(t.linear("lm_head", "", b.tokens, h, b.padded ? 64 : 50, x));
+            },
+            all_of({gqa_weights,
+                    {{"mlp", "up_proj"},
+                     {"mlp", "down_proj"},
+                     {"encoder.attention.qkv", "q_proj"},
+                     {"encoder.attention.qkv", "k_proj"},
+                     {"encoder.attention.qkv", "v_proj"},
+                     {"encoder.attention.output", "o_proj"},
+                     {"encoder.mlp", "up_proj"},
+                     {"encoder.mlp", "down_proj"},
+                     {"cross_attention.qkv", "q_proj"},
+                     {"cross_attention.qkv", "k_proj"},
+                     {"cross_attention.qkv", "v_proj"},
+                     {"cross_attention.output", "o_proj"},
+                     {"embedding", ""},
+                     {"lm_head", ""}}})};
+}
+
+/// Two layers of attention and MLP, then two depths of multi-token prediction.
+test_model multi_token() {
+    const transformer<gqa, gated_mlp> model{
+        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
+    std::vector<model_part> stages = parts_of(model);
+    const layer causal{.hidden_size = h, .attends = mask::causal()};
+    const cost parts[] = {model.attention.cost(causal), model.feed_forward.cost(causal)};
+    multi_token_prediction{.num_layers = 2, .elementwise = {.norm = 2 * h}}.for_each_part(
+        parts, h, words, [&stages](const model_part& next) { stages.push_back(next); });
+    return {"multi-token", std::move(stages),
+            [](tape& t, const batch_sums& b) {
+                tensor x = t.mix({t.input(), t.table("embedding")});
+                for (int i = 0; i < 2; ++i) {
+                    t.enter_layer(i);
+                    x = t.mix({x, self_attention(t, b.tokens, b.causal, x, 4, 2, 3)});
+                    x = t.mix({x, swiglu(t, "mlp", b.tokens, 1, h, 20, x)});
+                }
+                t.enter_layer(-1, false);
+                t.loss(t.linear("lm_head", "", b.tokens, h, b.padded ? 64 : 50, x));
+                for (int depth = 0; depth < 2; ++depth) {
+                    t.enter_layer(-1);
+                    x = t.linear("mtp", "eh_proj", b.tokens, 2 * h, h, t.mix({x}, "mtp"));
+                    const tensor q = t.linear("mtp", "q_proj", b.tokens, h, 12, x);
+                    const tensor k = t.linear("mtp", "k_proj", b.tokens, h, 6, x);
+                    const tensor v = t.linear("mtp", "v_proj", b.tokens, h, 6, x);
+                    const tensor o = t.core("mtp", b.causal, 4, 3, 3, q, k, v);
+                    x = t.mix({x, t.linear("mtp", "o_proj", b.tokens, 12, h, o)});
+                    x = t.mix({x, swiglu(t, "mtp", b.tokens, 1, h, 20, x)});
+                    t.enter_layer(-1, false);
+                    t.loss(t.linear("mtp", "", b.tokens, h, b.padded ? 64 : 50, x));
+                }
+            },
+            all_of({gqa_weights,
+                    mlp_weights,
+                    {{"mtp", "eh_proj"}, {"mtp", "q_proj"}, {"mtp", "o_proj"}, {"mtp", "down_proj"}},
+                    {{"embedding", ""}, {"lm_head", ""}}})};
+}
+
+/// Three streams, in layers of compressed attention and MLP; one stream before the lm_head.
+test_model streams() {
+    const layer where{.hidden_size = h, .attends = mask::causal()};
+    const cost mix = hyper_connections{3}.cost(where);
+    const compressed_attention attention{.num_heads = 4,
+                                         .head_dim = 6,
+                                         .q_lora_rank = 5,
+                                         .window = 3,
+                                         .compress_ratio = 2,
+                                         .o_groups = 2,
+                                         .o_lora_rank = 7};
+    cost norm;
+    norm.add_parameters("norm", term::norm, h);
+    std::vector<model_part> stages{{.name = "embedding", .role = part_role::input, .cost = words.embedding_cost(h)}};
+    for (std::uint64_t i = 0; i < 2; ++i) {
+        for (const cost& part : {mix, norm, attention.cost(where), mix, norm, gated_mlp{20}.cost(where)}) {
+            stages.push_back({"layer", part_role::layer, part, i, 1});
+        }
+    }
+    stages.push_back({.name = "after", .role = part_role::layer, .cost = stream_head{3}.cost(where)});
+    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)});
+    const auto mixed = [](tape& t, const batch_sums& b, tensor x, const std::function<tensor(tensor)>& part) {
+        const tensor weights = t.linear("residual.mix", "hc_fn", b.tokens, 3 * h, 15, x, false);
+        const tensor out = part(t.mix({x, weights}));
+        return t.mix({out, weights, t.activations("residual.mix", 2 * b.tokens * 3 * 3 * h, weights, x)});
+    };
+    return {"streams", std::move(stages),
+            [mixed](tape& t, const batch_sums& b) {
+                tensor x = t.mix({t.input(), t.table("embedding")});
+                for (int i = 0; i < 2; ++i) {
+                    t.enter_layer(i);
+                    x = mixed(t, b, x, [&](tensor one) {
+                        one = t.mix({one}, "norm");
+                        const tensor latent = t.linear("attention.qkv", "q_a_proj", b.tokens, h, 5, one);
+                        const tensor q = t.linear("attention.qkv", "q_b_proj", b.tokens, 5, 24, latent);
+                        const tensor kv = t.linear("attention.qkv", "kv_proj", b.tokens, h, 6, one);
+                        const tensor key = t.linear("attention.compress", "kv_proj", b.tokens, h, 6, one);
+                        const tensor gate = t.linear("attention.compress", "gate_proj", b.tokens, h, 6, one);
+                        const tensor out =
+                            t.joint_core("attention.core", 4, 6, q, {{kv, b.window}, {t.mix({key, gate}), b.blocks}});
+                        const tensor low = t.linear("attention.output", "o_a_proj", 2 * b.tokens, 12, 7, out, false);
+                        return t.linear("attention.output", "o_b_proj", b.tokens, 14, h, low);
+                    });
+                    x = mixed(t, b, x,
+                              [&](tensor one) { return swiglu(t, "mlp", b.tokens, 1, h, 20, t.mix({one}, "norm")); });
+                }
+                t.enter_layer(-1);
+                const tensor weights = t.linear("residual.head", "hc_head", b.tokens, 3 * h, 3, x, false);
+                t.enter_layer(-1, false);
+                t.loss(t.linear("lm_head", "", b.tokens, h, b.padded ? 64 : 50, t.mix({x, weights})));
+            },
+            all_of({mlp_weights,
+                    {{"residual.mix", "hc_fn"},
+                     {"attention.qkv", "q_a_proj"},
+                     {"attention.qkv", "q_b_proj"},
+                     {"attention.qkv", "kv_proj"},
+                     {"attention.compress", "kv_proj"},
+                     {"attention.compress", "gate_proj"},
+                     {"attention.output", "o_b_proj"},
+                     {"residual.head", "hc_head"}},
+                    {{"embedding", ""}, {"norm", ""}, {"lm_head", ""}}})};
+}
+
+const std::vector<test_model>& models() {
+    static const std::vector<test_model> all{llama(),  side_by_side(),    experts(),     latent(),
+                                             hybrid(), encoder_decoder(), multi_token(), streams()};
+    return all;
+}
+
+// ---- a plan, for the library and for the tape ----
+
+/// The component and weight that a rule names; "*" for all, and a weight of "*" for a component as a whole.
+struct named_rule {
+    std::string component = "*";
+    std::string weight = "*";
+    state is = state::trainable;
+    std::uint64_t rank = 0;
+    int first = -1;
+    int last = -1;
+};
+
+plan_rule for_library(const named_rule& r) {
+    plan_rule out;
+    const std::string name = r.weight == "*" ? r.component : r.component + "/" + r.weight;
+    out.weights = std::string_view(name);
+    out.state = static_cast<weight_state>(r.is);
+    out.rank = r.rank;
+    if (r.first >= 0) {
+        out.first_layer = static_cast<std::uint64_t>(r.first);
+        out.last_layer = static_cast<std::uint64_t>(r.last);
+    }
+    return out;
+}
+
+autograd_trace::rule_of for_tape(const std::vector<named_rule>& rules) {
+    return [rules](const std::string& component, const std::string& weight, int at) {
+        autograd_trace::weight_rule found;
+        for (const named_rule& r : rules) {
+            const bool named = (r.component == "*" || r.component == component) &&
+                               (r.weight == "*" || (!weight.empty() && r.weight == weight));
+            if (named && (r.first < 0 || (at >= r.first && at <= r.last))) {
+                found = {r.is, r.rank};
+            }
+        }
+        return found;
+    };
+}
+
+struct options {
+    counted_passes counted = counted_passes::train;
+    recompute again = recompute::none;
+    bool flash = true;
+    std::vector<std::string> named{};
+    std::uint64_t every = 1;
+};
+
+/// Component by component, phase by phase and view by view.
+std::string mismatches(const test_model& model, const std::vector<named_rule>& rules, const options& with) {
+    training_plan plan{with.counted, with.again, with.flash};
+    for (const std::string& name : with.named) {
+        plan.recomputed_components.push_back(component_name(name), "recomputed_components");
+    }
+    for (const named_rule& r : rules) {
+        plan.rules.push_back(for_library(r), "rules");
+    }
+    plan.recompute_every = with.every;
+    tape::plan same;
+    same.forward = with.counted != counted_passes::backward;
+    same.backward = with.counted != counted_passes::forward;
+    same.recompute_layers = with.again == recompute::full;
+    same.recompute_cores = with.again == recompute::attention;
+    same.recomputed.insert(with.named.begin(), with.named.end());
+    same.every = static_cast<int>(with.every);
+
+    const matmul_trace::padded_batch batch{{{5, 0, 4}, {3, 0, 2}, {0, 0, 0}}, {{6, 0, 4}, {4, 0, 3}, {2, 0, 1}}};
+    tape real(for_tape(rules));
+    tape slots(for_tape(rules));
+    model.walk(real, batch_sums(batch.real, false));
+    model.walk(slots, batch_sums(batch.slots, true));
+    const auto useful = real.run(same);
+    const auto padded = slots.run(same);
+
+    const flop_counter folded(model.parts, conventions::exact, plan);
+    const tally seen = matmul_trace::tally_of(folded.masks(), batch);
+    const breakdown work = folded.evaluate(seen);
+    std::string text;
+    for (const auto& [name, sum] : useful) {
+        const auto compare = [&, component = name](const char* what, flops counted, std::uint64_t traced) {
+            if (counted != flops{traced}) {
+                text.append(model.name).append(" ").append(component).append(" ").append(what);
+                text.append(": counted ").append(to_string(counted)).append(", traced ");
+                text.append(std::to_string(traced)).append("\n");
+            }
+        };
+        const auto& of_slots = padded.at(name);
+        for (std::size_t i = 0; i < 4; ++i) {
+            const auto during = static_cast<phase>(i);
+            compare("useful", work[name].get(view::useful, during), i < 3 ? sum.phase[i] : 0);
+            compare("padded", work[name].get(view::padded, during), i < 3 ? of_slots.phase[i] : 0);
+            compare("executed", work[name].get(view::executed, during),
+                    of_slots.phase[i] + (i == 1 && with.flash ? of_slots.fused : 0));
+        }
+    }
+    for (const component_flops& component : work.components()) {
+        if (useful.count(std::string(component.name.view())) == 0) {
+            text.append(component.name.view()).append(" is not traced\n");
+        }
+    }
+    for (const view v : {view::useful, view::padded, view::executed}) {
+        if (folded.total(seen, v) != work.total(v)) {
+            text.append("total is not the sum\n");
+        }
+    }
+    if (folded.is_upper_bound() || work.is_upper_bound()) {
+        text.append("marked as an upper bound\n");
+    }
+    return text;
+}
+
+std::vector<options> every_option() {
+    std::vector<options> all;
+    for (const recompute again : {recompute::none, recompute::full, recompute::attention}) {
+        for (const bool flash : {true, false}) {
+            all.push_back({counted_passes::train, again, flash});
+            all.push_back({counted_passes::train, again, flash, {}, 2});
+        }
+    }
+    all.push_back(
+        {counted_passes::train, recompute::none, true, {"mlp", "attention.core", "attention.qkv", "lm_head"}});
+    all.push_back({counted_passes::train, recompute::attention, true, {"mlp", "mtp", "encoder.mlp"}, 3});
+    all.push_back({counted_passes::forward, recompute::full, true});
+    all.push_back({counted_passes::backward, recompute::full, true});
+    return all;
+}
+
+void check(const test_model& model, const std::vector<named_rule>& rules) {
+    for (const options& with : every_option()) {
+        INFO(model.name);
+        REQUIRE(mismatches(model, rules, with) == "");
+    }
+}
+
+bool has(const test_model& model, const std::string& component, const std::string& weight) {
+    for (const auto& [c, w] : model.weights) {
+        if ((component == "*" || c == component) && (weight == "*" || w == weight)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+const named_rule freeze_all{"*", "*", state::frozen};
+
+}  // namespace
+
+TEST_CASE("M7: without rules the stages of a model are its cost", "[training_plan]") {
+    for (const test_model& model : models()) {
+        check(model, {});
+        const cost whole = cost_of(model.parts);
+        for (const options& with : every_option()) {
+            if (with.every != 1) {
+                continue;
+            }
+            training_plan plan{with.counted, with.again, with.flash};
+            for (const std::string& name : with.named) {
+                plan.recomputed_components.push_back(component_name(name), "recomputed_components");
+            }
+            for (const convention* how : conventions::all) {
+                const flop_counter one(whole, *how, plan);
+                const flop_counter staged(model.parts, *how, plan);
+                tally batch{one.masks()};
+                tally batch_of_stages{staged.masks()};
+                for (const std::uint32_t length : {5U, 3U, 11U}) {
+                    batch.add(sequence{.length = length, .keys = 4}, sequence{.length = length + 1, .keys = 5});
+                    batch_of_stages.add(sequence{.length = length, .keys = 4},
+                                        sequence{.length = length + 1, .keys = 5});
+                }
+                for (const view seen : {view::useful, view::padded, view::executed}) {
+                    REQUIRE(one.total(batch, seen) == staged.total(batch_of_stages, seen));
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("M7: LoRA runs its own matmuls, and no gradient goes below the first adapter", "[training_plan]") {
+    std::size_t number = 0;
+    for (const test_model& model : models()) {
+        if (skipped_when_sanitized(number++, 3)) {
+            continue;
+        }
+        for (const char* target : {"q_proj", "k_proj", "v_proj", "o_proj", "kv_b_proj", "q_a_proj", "down_proj",
+                                   "gate_proj", "up_proj", "in_proj", "out_proj"}) {
+            if (has(model, "*", target)) {
+                check(model, {freeze_all, {"*", target, state::lora, 3}});
+                check(model, {freeze_all, {"*", target, state::lora, 3, 1, 2}});
+            }
+        }
+        // Query and value, as in the paper (arXiv:2106.09685), and every linear.
+        if (has(model, "*", "q_proj")) {
+            check(model, {freeze_all, {"*", "q_proj", state::lora, 8}, {"*", "v_proj", state::lora, 2}});
+        }
+        check(model, {{"*", "*", state::lora, 4}});
+        check(model, {{"*", "*", state::lora, 4}, {"lm_head", "*", state::frozen}});
+        if (has(model, "moe.experts", "*")) {
+            check(model, {freeze_all, {"moe.experts", "*", state::lora, 5}});
+            check(model, {freeze_all, {"moe.router", "*", state::trainable}});
+        }
+    }
+}
+
+TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is executed and never useful",
+          "[training_plan]") {
+    // Two layers of width 64 with 4 heads of 16 (2 of keys and values), an MLP of 128 and 97 words; LoRA of rank 4 on q
+    // and v, one sequence of 100 tokens: 5050 pairs.
+    const transformer<gqa, gated_mlp> model{.hidden_size = 64,
+                                            .num_layers = 2,
+                                            .attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 16},
+                                            .feed_forward = {.intermediate_size = 128},
+                                            .vocab = {.size = 97}};
+    const auto total = [&](bool fused, view seen) {
+        const training_plan lora{
+            .flash_attention = fused,
+            .rules = {
+                {"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}, {"*/v_proj", weight_state::lora, 4}}};
+        const flop_counter step(model, conventions::exact, lora);
+        tally batch{step.masks()};
+        batch.add(sequence{.length = 100});
+        return step.total(batch, seen);
+    };
+    const std::uint64_t product = 2 * 64 * 5050;  // QK^T, PV and each of their gradients
+    // Forward and dX of W; of layer 0 q, k and v have no dX. LoRA: A and B with both gradients, A of layer 0 without
+    // dX.
+    std::uint64_t per_token = 2 * 2 * 64 * 97;
+    for (const std::uint64_t dx : {0U, 1U}) {
+        per_token += (1 + dx) * 2 * 64 * (64 + 32 + 32) + 2 * 2 * 64 * (64 + 3 * 128);
+        per_token += (2 + dx) * 2 * (2 * 64 * 4) + 3 * 2 * (4 * 64 + 4 * 32);
+    }
+    const std::uint64_t needed = 100 * per_token + 4 * product + 8 * product - product;
+    CHECK(needed == 38'419'200);
+    CHECK(total(true, view::useful) == flops{needed});
+    CHECK(total(false, view::executed) == flops{needed});
+    CHECK(needed + product == 39'065'600);
+    CHECK(total(true, view::executed) == flops{needed + product + 2 * product});  // and each layer's QK^T once more
+}
+
+TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]") {
+    std::size_t number = 0;
+    for (const test_model& model : models()) {
+        if (skipped_when_sanitized(number++, 3)) {
+            continue;
+        }
+        check(model, {freeze_all});
+        check(model, {{"embedding", "*", state::frozen}});
+        check(model, {freeze_all, {"lm_head", "*", state::trainable}});
+        if (has(model, "norm", "")) {
+            check(model, {freeze_all, {"norm", "*", state::trainable}});
+            check(model, {freeze_all, {"norm", "*", state::trainable, 0, 1, 9}});
+        }
+        for (int frozen = 0; frozen < 2; ++frozen) {
+            check(model, {{"embedding", "*", state::frozen}, {"*", "*", state::frozen, 0, 0, frozen}});
+        }
+        for (const auto& [component, weight] : model.weights) {
+            const std::string named = weight.empty() ? "*" : weight;
+            check(model, {freeze_all, {component, named, state::trainable}});
+            check(model, {{component, named, state::frozen}});
+        }
+    }
+    // Towers of an encoder-decoder, one frozen and one trained.
+    const test_model towers = encoder_decoder();
+    std::vector<named_rule> encoder_only{freeze_all};
+    std::vector<named_rule> decoder_only{{"embedding", "*", state::frozen}};
+    for (const char* name : {"encoder.attention.qkv", "encoder.attention.output", "encoder.mlp"}) {
+        encoder_only.push_back({name, "*", state::trainable});
+        decoder_only.push_back({name, "*", state::frozen});
+    }
+    check(towers, encoder_only);
+    check(towers, decoder_only);
+}
+
+TEST_CASE("M7: any plan of any weights", "[training_plan]") {
+    std::mt19937 random(20260117);
+    const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    for (int round = 0; round < 150; ++round) {
+        const test_model& model = models()[below(models().size())];
+        std::vector<named_rule> rules;
+        const std::size_t base = below(4);
+        if (base != 0) {
+            rules.push_back(base == 1 ? named_rule{"*", "*", state::lora, 1 + below(4)} : freeze_all);
+        }
+        for (std::size_t i = below(6); i > 0; --i) {
+            const auto& [component, weight] = model.weights[below(model.weights.size())];
+            named_rule next{component, weight.empty() || below(4) == 0 ? "*" : weight, static_cast<state>(below(3))};
+            const bool adapts = component != "norm" && component != "embedding" && component != "mixer.convolution" &&
+                                !component.starts_with("residual");
+            next.is = next.is == state::lora && !adapts ? state::frozen : next.is;
+            next.rank = next.is == state::lora ? 1 + below(5) : 0;
+            const bool in_layers = component != "embedding" && component != "lm_head" && component != "mtp" &&
+                                   component != "residual.head";
+            if (in_layers && below(2) == 0) {
+                next.first = component == "mlp" ? 0 : static_cast<int>(below(2));
+                next.last = next.first + 1 + static_cast<int>(below(2));
+            }
+            rules.push_back(next);
+        }
+        const options with{
+            static_cast<counted_passes>(below(3)), static_cast<recompute>(below(3)), below(2) == 0,
+            below(2) == 0 ? std::vector<std::string>{"mlp", "attention.output"} : std::vector<std::string>{},
+            1 + below(3)};
+        std::string said = model.name;
+        for (const named_rule& r : rules) {
+            said.append("; ").append(r.component).append("/").append(r.weight).append(" ");
+            said.append(std::to_string(static_cast<int>(r.is))).append(" in ").append(std::to_string(r.first));
+        }
+        INFO(said);
+        REQUIRE(mismatches(model, rules, with) == "");
+    }
+}
+
+TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more of what is recomputed",
+          "[training_plan]") {
+    constexpr std::uint64_t heads = 3;
+    constexpr std::uint64_t qk = 5;
+    constexpr std::uint64_t v = 11;
+    constexpr std::uint64_t pairs = 7 * 8 / 2;
+    cost model;
+    model.add("core", attention_core{heads, qk, v}, mask::causal());
+    model.add("mlp", linear{.in_features = h, .out_features = 20});
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const auto work = [&](const training_plan& plan) { return evaluate(model, batch, conventions::exact, plan); };
+    const flops core{2 * heads * pairs * (qk + v)};
+    const flops matrix{2 * 7 * h * 20};
+    const flops hardware{2 * heads * pairs * (4 * qk + 3 * v)};
+    CHECK(work({})["core"].total(view::useful) == 3 * core);
+    CHECK(work({})["mlp"].total(view::useful) == 3 * matrix);
+    CHECK(work({})["core"].total(view::executed) == hardware);
+    CHECK(work({})["mlp"].total(view::executed) == 3 * matrix);
+    const training_plan again{.recomputed = recompute::full};
+    CHECK(work(again)["core"].total(view::executed) == hardware + core);
+    CHECK(work(again)["mlp"].total(view::executed) == 4 * matrix);
+    CHECK(work(again).total(view::useful) == work({}).total(view::useful));
+}
+
+TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first layer", "[training_plan]") {
+    const test_model model = llama();
+    const cost whole = cost_of(model.parts);
+    training_plan plan{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 3}}};
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const breakdown alone = evaluate(whole, batch, conventions::exact, plan);
+    const breakdown staged = evaluate(model.parts, batch, conventions::exact, plan);
+    for (const phase during : {phase::forward, phase::backward_weights, phase::recompute}) {
+        CHECK(alone.get(view::executed, during) == staged.get(view::executed, during));
+    }
+    CHECK(alone.is_upper_bound());
+    CHECK_FALSE(staged.is_upper_bound());
+    // In the first layer q, k and v need no gradient of their input, and with a frozen k and v neither do they.
+    const std::uint64_t first_layer = 2 * 7 * h * (12 + 6 + 6 + 3) + 2 * 28 * 4 * 3 * 2;
+    CHECK(alone.get(view::useful, phase::backward_data) ==
+          staged.get(view::useful, phase::backward_data) + flops{first_layer});
+
+    static constexpr transformer<gqa, gated_mlp> small{
+        .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
+    static_assert([] {  // a plan with rules is a constant expression too
+        tally one;
+        one.add(sequence{.length = 3});
+        return evaluate(small.cost(), one, conventions::exact, {.rules = {{"*", weight_state::frozen}}}).total() ==
+               evaluate(small.cost(), one, conventions::exact, {.counted = counted_passes::forward}).total();
+    }());
+}
+
+TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", "[training_plan]") {
+    const layer where{.hidden_size = h};
+    const model_part one{.name = "layer", .cost = gqa{4, 2, 3, {.norm = 6}}.cost(where), .first_layer = 0};
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const breakdown work = evaluate(std::span(&one, 1), batch, conventions::exact,
+                                    {.rules = {{"*", weight_state::frozen}, {"norm", weight_state::trainable}}});
+    CHECK(work["attention.qkv"].get(view::useful, phase::backward_data) == flops{2 * 7 * h * (12 + 6 + 6)});
+    CHECK(work["attention.core"].get(view::useful, phase::backward_data) == flops{2 * 2 * 28 * 4 * (3 + 3)});
+    CHECK(work.get(view::useful, phase::backward_weights) == flops{});
+    CHECK(work.is_upper_bound());
+}
+
+TEST_CASE("F5: a plan with rules on parts that do not say what they read never counts too little, and says so",
+          "[training_plan]") {
+    std::mt19937 random(5);
+    const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+    std::size_t marked = 0;
+    std::size_t unmarked = 0;
+    for (int round = 0; round < 400; ++round) {
+        const test_model& model = models()[below(models().size())];
+        std::vector<model_part> silent = model.parts;
+        for (model_part& part : silent) {
+            const bool says_nothing = below(2) == 0;
+            part.cost = part.cost.with_rows([says_nothing](cost_row row) {
+                row.flow = says_nothing ? dataflow{} : row.flow;
+                return row;
+            });
+        }
+        training_plan plan{.recomputed = static_cast<recompute>(below(3)), .flash_attention = below(2) == 0};
+        if (below(3) != 0) {
+            plan.rules.push_back({"*", weight_state::frozen}, "rules");
+        }
+        for (std::size_t i = 1 + below(3); i > 0; --i) {
+            const auto& [component, weight] = model.weights[below(model.weights.size())];
+            plan_rule rule{weight.empty() ? component_name(component) : component_name(component + "/" + weight),
+                           below(2) == 0 ? weight_state::frozen : weight_state::trainable};
+            if (below(3) == 0 && component == "mlp") {
+                rule.first_layer = 0;
+                rule.last_layer = 1 + below(2);
+            }
+            plan.rules.push_back(rule, "rules");
+        }
+        const flop_counter exact(model.parts, conventions::exact, plan);
+        const flop_counter counted(silent, conventions::exact, plan);
+        tally batch{counted.masks()};
+        batch.add(sequence{.length = 7, .keys = 4}, sequence{.length = 8, .keys = 5});
+        REQUIRE_FALSE(exact.is_upper_bound());
+        (counted.is_upper_bound() ? marked : unmarked) += 1;
+        INFO(model.name << ", round " << round);
+        const breakdown most = counted.evaluate(batch);
+        const breakdown least = exact.evaluate(batch);
+        REQUIRE(most.is_upper_bound() == counted.is_upper_bound());
+        for (const view seen : {view::useful, view::padded, view::executed}) {
+            for (const phase during :
+                 {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
+                const uint128 more = most.get(seen, during).value();
+                const uint128 less = least.get(seen, during).value();
+                REQUIRE((seen == view::executed || more >= less));
+                REQUIRE((counted.is_upper_bound() || more == less));
+            }
+            REQUIRE(most.total(seen).value() >= least.total(seen).value());
+        }
+    }
+    CHECK(marked > 50);
+    CHECK(unmarked > 50);
+}
+
+TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward that does not run, and says so",
+          "[training_plan]") {
+    const test_model model = llama();
+    const cost whole = cost_of(model.parts);
+    const training_plan head_alone{.rules = {{"*", weight_state::frozen}, {"lm_head", weight_state::trainable}}};
+    tally batch;
+    batch.add(sequence{.length = 7});
+    const flop_counter alone(whole, conventions::exact, head_alone);
+    CHECK(alone.is_upper_bound());
+    CHECK(alone.evaluate(batch).is_upper_bound());
+    CHECK_FALSE(evaluate(model.parts, batch, conventions::exact, head_alone).is_upper_bound());
+    // Without rules, or where nothing or everything trains, there is nothing to assume.
+    CHECK_FALSE(flop_counter(whole).is_upper_bound());
+    CHECK_FALSE(flop_counter(whole, conventions::exact, {.recomputed = recompute::full}).is_upper_bound());
+    for (const weight_state all : {weight_state::frozen, weight_state::trainable}) {
+        CHECK_FALSE(flop_counter(whole, conventions::exact, {.rules = {{"*", all}}}).is_upper_bound());
+    }
+    // Sums of breakdowns keep it, and so do those under other names.
+    breakdown sum = evaluate(whole, batch);
+    sum += alone.evaluate(batch).with_prefix("actor");
+    CHECK(sum.is_upper_bound());
+    // A forward alone asks for no gradient, and a rank whose parts say all counts exactly.
+    const training_plan forward{.counted = counted_passes::forward, .rules = head_alone.rules};
+    CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
+}
+
+TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
+    const test_model model = llama();
+    const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;
+    const std::uint64_t all = 4 * (attention + 3 * h * 20 + 2 * h) + h + 2 * 50 * h;
+    CHECK(trained_parameters(model.parts, {}) == parameter_counts{all, all, 0});
+    CHECK(trained_parameters(model.parts, {.rules = {{"*", weight_state::frozen}}}) == parameter_counts{all, 0, 0});
+    const std::uint64_t adapters = 4 * 3 * (h + 12) + 4 * 5 * (h + 6);
+    CHECK(trained_parameters(model.parts, {.rules = {{"*", weight_state::frozen},
+                                                     {"*/q_proj", weight_state::lora, 3},
+                                                     {"*/v_proj", weight_state::lora, 5}}}) ==
+          parameter_counts{all + adapters, adapters, adapters});
+    CHECK(trained_parameters(model.parts, {.rules = {{"mlp", weight_state::frozen, 0, 1, 2}}}).trainable ==
+          all - 2 * 3 * h * 20);
+    const test_model sparse = experts();
+    // Every expert has adapters of its own, visited or not.
+    CHECK(trained_parameters(sparse.parts,
+                             {.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}})
+              .adapters == 3 * 6 * 3 * 2 * (9 + 7));
+}
+
+TEST_CASE("M7: weights that are one matrix have one adapter", "[training_plan]") {
+    const layer where{.hidden_size = h};
+    const auto adapters = [&](const cost& part) {
+        const model_part one{.name = "layer", .cost = part, .first_layer = 0};
+        return trained_parameters({&one, 1}, {.rules = {{"*", weight_state::lora, 1}}}).adapters;
+    };
+    CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3}.cost(where)) ==
+          (h + 12) + 2 * (h + 6) + (12 + h));
+    CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3, .fused_qkv = true}.cost(where)) ==
+          (h + 24) + (12 + h));
+    CHECK(adapters(gated_mlp{.intermediate_size = 20}.cost(where)) == 3 * (h + 20));
+    CHECK(adapters(gated_mlp{.intermediate_size = 20, .fused_gate_up = true}.cost(where)) == (h + 40) + (20 + h));
+    tally batch;
+    batch.add(sequence{.length = 7});
+    CHECK(evaluate(gqa{4, 2, 3, {}, 0, true}.cost(where), batch).total() ==
+          evaluate(gqa{4, 2, 3}.cost(where), batch).total());
+}
+
+TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references and rewards add breakdowns",
+          "[training_plan]") {
+    const test_model policy = llama();
+    const test_model reward = latent();
+    const training_plan lora{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}};
+    const training_plan forward_only{.counted = counted_passes::forward};
+    const auto batch_of = [](std::initializer_list<std::uint32_t> lengths) {
+        tally batch;
+        for (const std::uint32_t length : lengths) {
+            batch.add(sequence{.length = length}, sequence{.length = length + 1});
+        }
+        return batch;
+    };
+    const tally first = batch_of({5, 3});
+    const tally second = batch_of({8});
+    const flop_counter trained(policy.parts, conventions::exact, lora);
+    tally accumulated = first;
+    accumulated += second;
+    breakdown steps = trained.evaluate(first);
+    steps += trained.evaluate(second);
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        CHECK(steps.total(seen) == trained.total(accumulated, seen));
+        for (const component_flops& component : steps.components()) {
+            CHECK(component.total(seen) == trained.evaluate(accumulated)[component.name.view()].total(seen));
+        }
+    }
+
+    // One step of RL: rollout and log-probabilities of the policy, the reference, a reward model, and the update.
+    const breakdown rollout = evaluate(policy.parts, second, conventions::exact, forward_only);
+    const breakdown scored = evaluate(reward.parts, second, conventions::exact, forward_only);
+    breakdown step = trained.evaluate(second);
+    step += rollout;
+    step += rollout.with_prefix("reference.");
+    step += scored.with_prefix("reward.");
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        CHECK(step.total(seen) ==
+              trained.total(second, seen) + rollout.total(seen) + rollout.total(seen) + scored.total(seen));
+        CHECK(step.backward(seen) == trained.evaluate(second).backward(seen));
+    }
+    CHECK(step["reference.mlp"].total(view::useful) == rollout["mlp"].total(view::useful));
+    CHECK(step["reward.attention.core"].total(view::useful) == scored["attention.core"].total(view::useful));
+    CHECK((rollout + rollout).total() == 2 * rollout.total());
+    // Breakdowns of any number of models add up.
+    const breakdown before = step;
+    for (int model = 0; model < 30; ++model) {
+        step += rollout.with_prefix(std::to_string(model) + ".");
+    }
+    CHECK(step.components().size() == before.components().size() + 30 * rollout.components().size());
+    CHECK(step.total() == before.total() + 30 * rollout.total());
+    CHECK(step["29.mlp"].total(view::useful) == rollout["mlp"].total(view::useful));
+}
+
+TEST_CASE("a plan that means nothing in a model is a named error", "[training_plan][errors]") {
+    const test_model model = llama();
+    const auto problem = [&](const training_plan& plan) {
+        return error_of([&] { return flop_counter(model.parts, conventions::exact, plan).total(tally{}); });
+    };
+    const auto rules = [&](std::initializer_list<plan_rule> list) { return problem({.rules = list}); };
+    CHECK(rules({{"*", weight_state::frozen}, {"moe.experts", weight_state::frozen}}) ==
+          "plan.rules[1]: no weight is named \"moe.experts\"; known: embedding, norm, attention.qkv/q_proj, "
+          "attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, "
+          "mlp/down_proj, lm_head");
+    CHECK(rules({{"mlp/q_proj", weight_state::frozen}}).substr(0, 53) ==
+          "plan.rules[0]: no weight is named \"mlp/q_proj\"; known");
+    CHECK(rules({{"mlp", weight_state::frozen, 0, any_layer, any_layer, "lm_head"}}) ==
+          "plan.rules[0]: no weight is named \"mlp\" in part \"lm_head\"; known: lm_head");
+    CHECK(rules({{"attention.core", weight_state::frozen}}).substr(0, 50) ==
+          "plan.rules[0]: no weight is named \"attention.core\"");
+    CHECK(rules({{"mlp", weight_state::frozen, 0, 4, 9}}) == "plan.rules[0]: \"mlp\" stands in none of these layers");
+    CHECK(rules({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
+          "plan.rules[0]: \"lm_head\" stands in none of these layers");
+    CHECK(rules({{"mlp", weight_state::lora}}) == "plan.rules[0]: LoRA needs a rank of at least 1");
+    CHECK(rules({{"mlp", weight_state::frozen, 8}}) == "plan.rules[0]: only LoRA has a rank");
+    CHECK(rules({{"norm", weight_state::lora, 8}}) ==
+          "plan.rules[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
+    CHECK(problem({.recompute_every = 0}) == "plan.recompute_every: must be at least 1, got 0");
+
+    const cost whole = cost_of(model.parts);
+    const auto alone = [&](const training_plan& plan) {
+        return error_of([&] { return flop_counter(whole, conventions::exact, plan).total(tally{}); });
+    };
+    CHECK(alone({.rules = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
+          "plan.rules[0]: a cost alone does not know its layers: give flop_counter the model, or its parts");
+    CHECK(alone({.recompute_every = 2}) ==
+          "plan.recompute_every: a cost alone does not know its layers: give flop_counter the model, or its parts");
+
+    constexpr transformer<gqa, mlp> tied{.hidden_size = h,
+                                         .num_layers = 1,
+                                         .attention = {4, 2, 3},
+                                         .feed_forward = {20},
+                                         .vocab = {.size = 50, .tied = true}};
+    const std::vector<model_part> one_table = parts_of(tied);
+    CHECK(error_of([&] {
+              return flop_counter(one_table, conventions::exact, {.rules = {{"embedding", weight_state::frozen}}});
+          }) == "plan.rules: the lm_head is the embedding's table: both train or neither");
+    CHECK(error_of([&] {
+              return flop_counter(one_table, conventions::exact,
+                                  {.rules = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
+          }) == "no error");
+}
+
+TEST_CASE("experts counted by visits train alike in all layers, or are an error", "[training_plan]") {
+    constexpr transformer<gqa, moe> model{.hidden_size = h,
+                                          .num_layers = 3,
+                                          .attention = {4, 2, 3},
+                                          .feed_forward = {.num_experts = 6,
+                                                           .num_experts_per_tok = 2,
+                                                           .intermediate_size = 7,
+                                                           .routed_is_measured = true},
+                                          .vocab = words};
+    const std::vector<model_part> stages = parts_of(model);
+    tally batch;
+    batch.add(sequence{.length = 10});
+    batch.add_routed(60, 60);
+    const auto work = [&](const training_plan& plan) {
+        return evaluate(stages, batch, conventions::exact, plan)["moe.experts"];
+    };
+    const std::uint64_t visit = 2 * 3 * h * 7;
+    CHECK(work({}).total(view::useful) == flops{3 * 60 * visit});
+    const component_flops adapted =
+        work({.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}});
+    CHECK(adapted.get(view::useful, phase::forward) == flops{60 * (visit + 2 * 3 * 2 * (h + 7))});
+    CHECK(adapted.get(view::useful, phase::backward_weights) == flops{60 * 2 * 3 * 2 * (h + 7)});
+    CHECK(error_of([&] {
+              return work({.rules = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
+          }) == "plan: experts that are counted by one measured number of visits must train alike in all layers");
+}
+
+}  // namespace training_plan_test

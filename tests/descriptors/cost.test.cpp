@@ -1,0 +1,686 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <iterator>
+#include <new>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/attention.hpp>
+#include <floptally/descriptors/constant_cost.hpp>
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/feed_forward.hpp>
+#include <floptally/descriptors/latent_attention.hpp>
+#include <floptally/descriptors/state_space.hpp>
+#include <floptally/descriptors/transformer.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "traced.hpp"
+
+namespace cost_test {
+namespace {
+
+using namespace floptally;
+
+constexpr layer windowed{.index = 0, .hidden_size = 15, .attends = mask::sliding_window(3)};
+constexpr layer causal{.index = 0, .hidden_size = 15, .attends = mask::causal()};
+
+constexpr constant_cost attention = gqa{6, 2, 7, {.norm = 14, .bias = 3}}.cost(windowed);
+constexpr constant_cost feed_forward = gated_mlp{37, {.bias = 5}}.cost(causal);
+constexpr constant_cost sparse = moe{.num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11}.cost(causal);
+constexpr constant_cost head = vocabulary{.size = 101, .padded_size = 128}.head_cost(15);
+
+/// Forward, backward and recompute of a batch with and without padding, in each view.
+std::vector<flops> work_of(const cost& model) {
+    tally batch{model.masks()};
+    for (const std::uint32_t length : {1U, 2U, 3U, 4U, 13U}) {
+        batch.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
+    }
+    std::vector<flops> all;
+    for (const convention* how : conventions::all) {
+        const flop_counter folded(model, *how, {.recomputed = recompute::full});
+        tally kept{folded.masks()};
+        for (const std::uint32_t length : {1U, 2U, 3U, 4U, 13U}) {
+            kept.add(sequence{.length = length, .keys = 2}, sequence{.length = length + 3, .keys = 5});
+        }
+        for (const view seen : {view::useful, view::padded, view::executed}) {
+            all.push_back(folded.total(kept, seen));
+        }
+    }
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
+            all.push_back(evaluate(model, batch).get(seen, during));
+        }
+    }
+    return all;
+}
+
+cost sum_of(const std::vector<cost>& parts) {
+    cost sum;
+    for (const cost& part : parts) {
+        sum += part;
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a sum of costs is the sum of their work, component by component", "[cost]") {
+    const std::vector<flops> a = work_of(attention);
+    const std::vector<flops> b = work_of(sparse);
+    const std::vector<flops> both = work_of(attention + sparse);
+    REQUIRE(both.size() == a.size());
+    for (std::size_t i = 0; i < both.size(); ++i) {
+        CHECK(both[i] == a[i] + b[i]);
+    }
+    CHECK((attention + sparse).parameters() == attention.parameters() + sparse.parameters());
+    CHECK(attention + cost{} == attention);
+    CHECK(cost{} + attention == attention);
+    CHECK(work_of(cost{}) == std::vector<flops>(both.size()));
+}
+
+TEST_CASE("the order of a sum changes no number", "[cost]") {
+    const std::vector<flops> expected = work_of(sum_of({attention, feed_forward, sparse, head}));
+    CHECK(work_of(sum_of({head, sparse, feed_forward, attention})) == expected);
+    CHECK(work_of(sum_of({sparse, attention, head, feed_forward})) == expected);
+    CHECK(work_of((attention + feed_forward) + (sparse + head)) == expected);
+    CHECK(work_of(attention + (feed_forward + (sparse + head))) == expected);
+}
+
+TEST_CASE("n layers are one layer added n times", "[cost]") {
+    const cost one = attention + feed_forward + sparse;
+    cost added;
+    for (std::uint64_t times = 0; times <= 5; ++times) {
+        if (times > 0) {
+            CHECK(times * one == added);
+        }
+        CHECK(work_of(times * one) == (times > 0 ? work_of(added) : std::vector<flops>(work_of(one).size())));
+        CHECK((times * one).parameters() == times * one.parameters());
+        added += one;
+    }
+    cost doubled = one;
+    doubled += doubled;
+    CHECK(doubled == 2 * one);
+}
+
+TEST_CASE("rows of one component, kind, statistic and mask are one row", "[cost]") {
+    constexpr linear up{.in_features = 15, .out_features = 37};
+    cost sum;
+    sum.add("mlp", up).add("mlp", up);
+    CHECK(sum.rows().size() == 1);
+    CHECK(sum.components().size() == 1);
+    CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
+    CHECK(sum.rows()[0].padded == 2 * (2 * 15 * 37));
+    CHECK(sum.rows()[0].parameters == 2 * (15 * 37));
+
+    SECTION("another component") { sum.add("mtp", up); }
+    SECTION("another kind") { sum.add("mlp", linear{.in_features = 15, .out_features = 37, .kind = term::lm_head}); }
+    SECTION("another statistic") {
+        sum.add("mlp", linear{.in_features = 15, .out_features = 37, .rows = statistic::keys});
+    }
+    CHECK(sum.rows().size() == 2);
+    CHECK(sum.rows()[0].useful == 2 * (2 * 15 * 37));
+}
+
+TEST_CASE("weights and flows keep rows apart, and a full list of weights changes nothing", "[cost]") {
+    constexpr linear one{.in_features = 3, .out_features = 5, .weight = "q_proj", .reads = value::stream};
+    cost sum;
+    sum.add("attention.qkv", one).add("attention.qkv", one);
+    REQUIRE(sum.rows().size() == 1);
+    CHECK(sum.weight_name(sum.rows()[0]) == "q_proj");
+    CHECK(sum.rows()[0].per_rank == adapter{2 * 2 * 3, 2 * 2 * 5, 2 * 2 * 5, 2 * (3 + 5)});
+    linear other = one;
+    other.weight = "k_proj";
+    sum.add("attention.qkv", other);
+    other.reads = value::context;
+    sum.add("attention.qkv", other);
+    other.weight = {};
+    sum.add("attention.qkv", other);
+    CHECK(sum.rows().size() == 4);
+    CHECK(sum.weights().size() == 2);
+    CHECK(sum.weight_name(sum.rows()[3]).empty());
+    // In another order the weights have other numbers, and a sum knows which is which.
+    cost reversed;
+    other.weight = "k_proj";
+    reversed.add("attention.qkv", other);
+    reversed += sum;
+    CHECK(reversed.rows().size() == 4);
+    CHECK(reversed.weight_name(reversed.rows()[0]) == "k_proj");
+    CHECK(reversed.rows()[0].useful == 2 * 2 * 3 * 5);
+}
+
+TEST_CASE("a core has a row of scores, one of values and one of softmax for each mask", "[cost]") {
+    cost sum;
+    sum.add("attention.core", attention_core{3, 5, 7}, mask::causal());
+    sum.add("attention.core", attention_core{3, 5, 7}, mask::sliding_window(4));
+    sum.add("attention.core", attention_core{2, 11, 13}, mask::causal());
+    REQUIRE(sum.rows().size() == 6);
+    CHECK(sum.masks().size() == 2);
+    CHECK(sum.parameters() == 0);
+    CHECK(sum.rows()[0] == cost_row{.mask = 0,
+                                    .what = statistic::pairs,
+                                    .kind = term::scores,
+                                    .useful = 2 * 3 * 5 + 2 * 2 * 11,
+                                    .padded = 2 * 3 * 5 + 2 * 2 * 11,
+                                    .dealt = dealing::heads(1)});  // what divides 3 and 2 heads
+    CHECK(sum.rows()[3].dealt == dealing::heads(3));
+    CHECK(sum.rows()[1].kind == term::values);
+    CHECK(sum.rows()[1].useful == 2 * 3 * 7 + 2 * 2 * 13);
+    CHECK(sum.rows()[2].kind == term::softmax);
+    CHECK(sum.rows()[2].useful == 3 * (3 + 2));
+    CHECK(sum.rows()[3].mask == 1);
+    CHECK(sum.rows()[3].useful == 2 * 3 * 5);
+
+    // The other way round the masks have other numbers, and the sum knows which is which.
+    cost reversed;
+    reversed.add("attention.core", attention_core{3, 5, 7}, mask::sliding_window(4));
+    reversed += sum;
+    REQUIRE(reversed.masks().size() == 2);
+    CHECK(reversed.masks()[0] == mask::sliding_window(4));
+    CHECK(reversed.rows()[0].useful == 2 * (2 * 3 * 5));
+    CHECK(reversed.rows()[3].mask == 1);
+    CHECK(reversed.rows()[3].useful == 2 * 3 * 5 + 2 * 2 * 11);
+}
+
+TEST_CASE("parameters count what is stored: all experts, a tied table once, norms and biases", "[cost]") {
+    CHECK(attention.parameters() == 15 * 42 + 2 * 15 * 14 + 42 * 15 + 14 + 3);
+    CHECK(sparse.parameters() == 15 * 7 + 7 * 3 * 15 * 11);
+    // A padded vocabulary is no more weights of the model.
+    CHECK(head.parameters() == 101 * 15);
+
+    cost tables;
+    tables.add_parameters("embedding", term::embedding, 1000);
+    CHECK(tables.parameters() == 1000);
+    tables.add_parameters("embedding", term::tied_embedding, 500);
+    CHECK(tables.parameters() == 1000);
+    tables.add_parameters("embedding", term::position_embedding, 20);
+    tables.add_parameters("norm", term::norm, 3);
+    tables.add_parameters("bias", term::bias, 4);
+    CHECK(tables.parameters() == 1027);
+    CHECK(tables.rows().size() == 5);
+    tables.add_parameters("norm", term::norm, 0);
+    CHECK(tables.rows().size() == 5);
+    CHECK(cost{}.add_parameters("norm", term::norm, 0).components().empty());
+}
+
+TEST_CASE("experts are stored and applied by their own numbers", "[cost]") {
+    cost sum;
+    sum.add("moe.experts", linear{.in_features = 15, .out_features = 11, .applied = 6, .stored = 21});
+    CHECK(sum.rows()[0].useful == 2 * 6 * 15 * 11);
+    CHECK(sum.rows()[0].parameters == 21 * 15 * 11);
+}
+
+TEST_CASE("a state is two FLOPs a multiply-add and stores nothing", "[cost]") {
+    const cost sum = cost{}.add_state("mixer", 35);
+    CHECK(sum.rows()[0] == cost_row{.kind = term::state, .useful = 70, .padded = 70});
+    CHECK(sum.parameters() == 0);
+}
+
+TEST_CASE("an overflow of a coefficient names its component and keeps both numbers", "[cost][errors]") {
+    constexpr std::uint64_t wide = std::uint64_t{1} << 32;
+    constexpr std::uint64_t half = std::uint64_t{1} << 63;
+    const auto problem = [](const linear& weight) { return error_of([&] { return cost{}.add("mlp", weight); }); };
+    CHECK(problem({.in_features = wide, .out_features = wide}) == "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = wide / 4}) == "no error");
+    CHECK(problem({.in_features = wide, .out_features = wide / 2}) ==
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = wide / 4, .applied = 2}) ==
+          "mlp: 4 x 4611686018427387904 does not fit 64 bits");
+    CHECK(problem({.in_features = 1, .out_features = 1, .applied = half}) ==
+          "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = 1, .stored = wide}) ==
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(problem({.in_features = wide, .out_features = 1, .padded_out_features = wide}) ==
+          "mlp: 4294967296 x 4294967296 does not fit 64 bits");
+    CHECK(error_of([] {
+              return cost{}.add("attention.core", attention_core{wide, wide, 1}, mask::causal());
+          }) == "attention.core: 8589934592 x 4294967296 does not fit 64 bits");
+    CHECK(error_of([] {
+              return cost{}.add("attention.core", attention_core{half, 1, 1}, mask::causal());
+          }) == "attention.core: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(error_of([] { return cost{}.add_state("mixer", half); }) ==
+          "mixer: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK(error_of([] { return cost{}.add_parameters("norm", term::norm, half); }) ==
+          "norm: 2 x 9223372036854775808 does not fit 64 bits");
+
+    const cost large = cost{}.add("mlp", linear{.in_features = wide, .out_features = wide / 4});
+    CHECK(error_of([&] { return large + large; }) ==
+          "mlp: 9223372036854775808 + 9223372036854775808 does not fit 64 bits");
+    CHECK(error_of([&] { return 2 * large; }) == "mlp: 2 x 9223372036854775808 does not fit 64 bits");
+    CHECK_THROWS_AS(2 * large, overflow);
+
+    // Four components of 2^62 weights each: every row fits, their sum does not.
+    cost many;
+    for (const char* name : {"a", "b", "c", "d"}) {
+        many.add(name, linear{.in_features = wide, .out_features = wide / 4});
+    }
+    CHECK(error_of([&] { return many.parameters(); }) ==
+          "parameters: 13835058055282163712 + 4611686018427387904 does not fit 64 bits");
+}
+
+TEST_CASE("a sum that overflows leaves the cost as it was", "[cost][errors]") {
+    // error.hpp: "Nothing wraps: whatever was being added to keeps its old value".
+    constexpr std::uint64_t wide = std::uint64_t{1} << 32;
+    cost sum = cost{}.add("lm_head", linear{.in_features = 1, .out_features = 1, .padded_out_features = wide << 30});
+    const cost before = sum;
+    CHECK_THROWS_AS(sum += before, overflow);
+    CHECK(sum == before);
+
+    cost core = cost{}.add("attention.core", attention_core{1, 1, wide << 30}, mask::causal());
+    const cost core_before = core;
+    CHECK_THROWS_AS(core.add("attention.core", attention_core{1, 1, wide << 30}, mask::causal()), overflow);
+    CHECK(core == core_before);
+}
+
+// ---- the same layer elsewhere ----
+
+using matmul_trace::sequence_list;
+using matmul_trace::step;
+using traced::check_against_trace;
+
+TEST_CASE("as_component puts all work under one name and changes no number", "[cost]") {
+    const cost whole = attention + feed_forward + sparse + head;
+    const cost one = whole.as_component("mtp");
+    CHECK(traced::component_names(one) == std::set<std::string>{"mtp"});
+    CHECK(work_of(one) == work_of(whole));
+    CHECK(one.parameters() == whole.parameters());
+    CHECK(one.masks() == whole.masks());
+    // Each weight stays a row: seven of attention and MLP, three of an expert, the router, the lm_head; and scores,
+    // values, softmax, norm and bias.
+    CHECK(one.rows().size() == 17);
+    CHECK(one.as_component("mtp") == one);
+    CHECK(cost{}.as_component("mtp") == cost{});
+    // Layers of two masks under one name keep both.
+    const cost two = (attention + gqa{6, 2, 7, {}}.cost(causal)).as_component("tower");
+    CHECK(two.masks().size() == 2);
+    CHECK(work_of(two) == work_of(attention + gqa{6, 2, 7, {}}.cost(causal)));
+}
+
+TEST_CASE("on_encoder runs the same layers over the other side's tokens", "[cost]") {
+    constexpr layer both_ways{.index = 0, .hidden_size = 15, .attends = mask::bidirectional()};
+    cost encoder =
+        gqa{.num_heads = 6, .num_kv_heads = 2, .head_dim = 7, .elementwise = {.norm = 14, .bias = 3}}.cost(both_ways);
+    encoder += gated_mlp{37, {}}.cost(both_ways);
+    encoder += short_convolution{.conv_kernel = 3}.cost(both_ways);
+    encoder.add("classifier", linear{.in_features = 15, .out_features = 2, .rows = statistic::count});
+    encoder.add_parameters("embedding", term::embedding, 1000);
+    cost model = encoder.on_encoder();
+    CHECK(traced::component_names(model) ==
+          std::set<std::string>{"encoder.attention.qkv", "encoder.attention.core", "encoder.attention.output",
+                                "encoder.mlp", "encoder.mixer.input", "encoder.mixer.convolution",
+                                "encoder.mixer.output", "encoder.classifier", "embedding", "norm", "bias"});
+    CHECK(model.parameters() == encoder.parameters());
+    REQUIRE(model.masks().size() == 1);
+    CHECK(model.masks()[0] == mask::encoder());
+    model += cross_attention{.num_heads = 4, .num_kv_heads = 4, .head_dim = 3}.cost(windowed);
+    model += gqa{.num_heads = 4, .num_kv_heads = 4, .head_dim = 3}.cost(windowed);
+    check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
+        sequence_list other_side;
+        for (const matmul_trace::sequence& s : sequences) {
+            other_side.push_back({.length = s.keys});
+            if (s.length != 0) {
+                trace.weight("encoder.classifier", 1, 15, 2);
+            }
+        }
+        const std::uint64_t keys = matmul_trace::tokens_of(other_side);
+        trace.weight("encoder.attention.qkv", keys, 15, (6 + 2 + 2) * 7);
+        matmul_trace::attention_core(trace, "encoder.attention.core", other_side, 6, 7, 7,
+                                     matmul_trace::bidirectional());
+        trace.weight("encoder.attention.output", keys, 6 * 7, 15);
+        matmul_trace::mlp(trace, "encoder.mlp", keys, 15, 37, true);
+        trace.weight("encoder.mixer.input", keys, 15, 3 * 15);
+        trace.weight("encoder.mixer.convolution", keys, 3, 15);
+        trace.weight("encoder.mixer.output", keys, 15, 15);
+        matmul_trace::cross_attention(trace, sequences, 15, 15, 4, 4, 3);
+        matmul_trace::attention(trace, sequences, 15, 4, 4, 3, matmul_trace::sliding_window(3));
+    });
+}
+
+TEST_CASE("what has no form on the other side is an error that names it", "[cost][errors]") {
+    const auto problem = [](const mask& attends) {
+        return error_of([&] { return gqa{6, 2, 7, {}}.cost({.hidden_size = 15, .attends = attends}).on_encoder(); });
+    };
+    const std::string rest = " has no form on an encoder's side: only bidirectional and windows";
+    CHECK(problem(mask::bidirectional()) == "no error");
+    CHECK(problem(mask::window(4, 4)) == "no error");
+    CHECK(problem(mask::chunked(4)) == "masks: chunked(4)" + rest);
+    CHECK(problem(mask::top_k(8)) == "masks: top_k(8)" + rest);
+    CHECK(problem(mask::encoder()) == "masks: encoder" + rest);
+    CHECK(error_of([] {
+              return cross_attention{6, 2, 7, 0, {}}.cost(causal).on_encoder();
+          }) == "cross_attention.qkv: an encoder has no other side to attend");
+    const std::string longest(31, 'x');
+    const auto named = [](const std::string& name) {
+        return error_of([&] { return cost{}.add(name, linear{1, 1}).on_encoder(); });
+    };
+    CHECK(named(longest) == "no error");
+    CHECK(named(longest + "x") == "component: a name must have 1 to 39 characters, got \"encoder." + longest + "x\"");
+}
+
+TEST_CASE("what is detached runs forward only, and again under full recompute inside a layer", "[cost]") {
+    cost whole = gqa{6, 2, 7, {}}.cost(windowed) + gated_mlp{37, {}}.cost(causal) + sparse;
+    whole.add_state("mixer.state", 35);
+    whole += vocabulary{.size = 101}.head_cost(15);
+    const cost model = whole.detached();
+    CHECK(model.parameters() == whole.parameters());
+    CHECK(model.masks() == whole.masks());
+    check_against_trace(model, [](step& trace, const sequence_list& sequences, bool) {
+        // The forward of a trace of the whole, as products inside a layer; the head stands after the layers.
+        step full;
+        const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
+        matmul_trace::attention(full, sequences, 15, 6, 2, 7, matmul_trace::sliding_window(3));
+        matmul_trace::mlp(full, "mlp", tokens, 15, 37, true);
+        matmul_trace::experts(full, tokens, 15, 7, 2, 11, true);
+        full.outer_product("mixer.state", tokens, 5, 7);
+        matmul_trace::lm_head(full, tokens, 15, 101);
+        trace.append_forward(full);
+    });
+    CHECK(model.detached() == model);
+    // Norms, biases and tables are no products and stay what conventions know them by.
+    cost tables;
+    tables.add_parameters("norm", term::norm, 3);
+    CHECK(tables.detached() == tables);
+}
+
+TEST_CASE("a shared weight is applied and not stored", "[cost]") {
+    constexpr linear own{.in_features = 15, .out_features = 101};
+    linear shared = own;
+    shared.shared = true;
+    CHECK(cost{}.add("lm_head", own).parameters() == 15 * 101);
+    CHECK(cost{}.add("lm_head", shared).parameters() == 0);
+    tally batch;
+    batch.add({.length = 7});
+    const auto work = [&](const linear& weight, const convention& how) {
+        return evaluate(cost{}.add("lm_head", weight), batch, how).total();
+    };
+    CHECK(work(shared, conventions::exact) == work(own, conventions::exact));
+    CHECK(work(own, conventions::hf_6nd) == flops{6 * 15 * 101 * 7});
+    CHECK(work(shared, conventions::hf_6nd) == flops{});
+}
+
+// ---- measured visits ----
+
+namespace {
+
+constexpr moe by_visits{
+    .num_experts = 7, .num_experts_per_tok = 2, .intermediate_size = 11, .routed_is_measured = true};
+
+}  // namespace
+
+TEST_CASE("measured experts are counted by visits, whatever the layers", "[cost][routed]") {
+    // Three layers with routers of their own; a visit is 3 matrices of 15 x 11 wherever it happens.
+    const cost model = 2 * by_visits.cost(causal) + by_visits.cost(causal);
+    CHECK(model == 3 * by_visits.cost(causal));
+    CHECK(model.parameters() == 3 * (15 * 7 + 7 * 3 * 15 * 11));
+    tally batch{model.masks()};
+    batch.add({.length = 5}, {.length = 8});
+    batch.add_routed(13, 17);  // with drops and capacity slots: neither is a multiple of the tokens
+    step real;
+    step slots;
+    for (int index = 0; index < 3; ++index) {
+        real.weight("moe.router", 5, 15, 7);
+        slots.weight("moe.router", 8, 15, 7);
+    }
+    matmul_trace::mlp(real, "moe.experts", 13, 15, 11, true);
+    matmul_trace::mlp(slots, "moe.experts", 17, 15, 11, true);
+    CHECK(matmul_trace::mismatches(evaluate(model, batch), real, slots) == "");
+    CHECK(flop_counter(model).total(batch) == evaluate(model, batch).total());
+}
+
+TEST_CASE("passes of a model are no visits: what runs once in each adds up over layers and kinds", "[cost][routed]") {
+    const rule once = measured(passes_word);
+    cost one_layer;
+    one_layer.add_row("table", "places",
+                      {.what = statistic::routed, .kind = term::linear, .useful = 100, .padded = 100, .parameters = 50},
+                      once);
+    one_layer.add_row("norm", "", {.what = statistic::routed, .kind = term::detached, .useful = 7, .padded = 7}, once);
+    one_layer.add_row("table", "places", {.what = statistic::routed, .kind = term::linear, .useful = 11, .padded = 11},
+                      once);
+    const cost model = 3 * one_layer + one_layer;
+    CHECK(model == 4 * one_layer);
+    CHECK(model.parameters() == 200);
+    tally batch{model.masks()};
+    batch.add({.length = 5});
+    batch.add_measured(passes_word, 2, 3);
+    const breakdown seen = evaluate(model, batch);
+    CHECK(seen.total(view::useful) == flops{4 * 2 * (3 * 111 + 7)});
+    CHECK(seen.total(view::padded) == flops{4 * 3 * (3 * 111 + 7)});
+}
+
+TEST_CASE("an even measurement is the count by configuration", "[cost][routed]") {
+    tally batch;
+    batch.add({.length = 19});
+    tally counted = batch;
+    counted.add_routed(4 * 19 * 2, 4 * 19 * 2);
+    CHECK(evaluate(4 * by_visits.cost(causal), counted).total() == evaluate(4 * sparse, batch).total());
+}
+
+TEST_CASE("experts that differ cannot share one measured count", "[cost][routed][errors]") {
+    const std::string two_kinds =
+        "moe.experts: experts of two kinds cannot share one measured count of visits: give each a word of its own";
+    moe wide = by_visits;
+    wide.intermediate_size = 13;
+    CHECK(error_of([&] { return by_visits.cost(causal) + wide.cost(causal); }) == two_kinds);
+    CHECK(error_of([&] { return by_visits.cost(causal) + by_visits.cost(causal).detached(); }) == two_kinds);
+    CHECK(error_of([&] {
+              return by_visits.cost(causal) +
+                     cost{}.add("other", linear{.in_features = 15, .out_features = 33, .rows = statistic::routed});
+          }) == "other: experts of two kinds cannot share one measured count of visits: give each a word of its own");
+    cost sum = by_visits.cost(causal);
+    const cost before = sum;
+    CHECK_THROWS_AS(sum += wide.cost(causal), error);
+    CHECK(sum == before);
+    // No layers are no experts.
+    CHECK(error_of([&] { return 0 * wide.cost(causal) + by_visits.cost(causal); }) == "no error");
+    CHECK(error_of([&] { return by_visits.cost(causal) + 0 * wide.cost(causal); }) == "no error");
+    // One count for a model and its MTP layer or encoder: the row stays one.
+    const cost with_mtp = by_visits.cost(causal) + by_visits.cost(causal).as_component("mtp");
+    CHECK(with_mtp.parameters() == 2 * by_visits.cost(causal).parameters());
+    CHECK(traced::component_names(with_mtp) == std::set<std::string>{"moe.router", "moe.experts", "mtp"});
+    CHECK(traced::component_names(by_visits.cost(causal).on_encoder()) ==
+          std::set<std::string>{"encoder.moe.router", "moe.experts"});
+}
+
+TEST_CASE("tokens without their visits are an error, not a model without experts", "[cost][routed][errors]") {
+    const cost model = by_visits.cost(causal);
+    const std::string missing =
+        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed";
+    tally batch;
+    CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
+    batch.add({}, {.length = 4});
+    CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
+    batch.add_routed(0, 8);
+    CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
+    batch.add({.length = 4});
+    CHECK(error_of([&] { return evaluate(model, batch); }) == missing);
+    CHECK(error_of([&] { return flop_counter(model).total(batch); }) == missing);
+    CHECK(error_of([&] { return flop_counter(model).total(sequence{.length = 3}); }) == missing);
+    batch.add_routed(8, 8);
+    CHECK(error_of([&] { return evaluate(model, batch); }) == "no error");
+    CHECK(error_of([&] { return evaluate(0 * model, tally{}); }) == "no error");
+    // A convention that does not count products asks for nothing.
+    convention none = conventions::exact;
+    none.counted = none.counted.without(term::linear);
+    tally unmeasured;
+    unmeasured.add({.length = 4});
+    CHECK(error_of([&] { return evaluate(model, unmeasured, none); }) == "no error");
+}
+
+TEST_CASE("an encoder's pairs are exact under every convention", "[cost]") {
+    const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::bidirectional()).on_encoder();
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        const flop_counter folded(model, *how, {.counted = counted_passes::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 3, .keys = 5});
+        const std::uint64_t of_a_pair =
+            (how->counted.contains(term::scores) ? 4U : 0U) + (how->counted.contains(term::softmax) ? 3U : 0U);
+        CHECK(folded.total(batch) == flops{of_a_pair * 25});
+    }
+    // Nor does it make a windowed decoder one whose layers alternate.
+    const cost decoder = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::sliding_window(2));
+    const auto windows = [](const cost& c) { return flop_counter(c, conventions::verl).masks(); };
+    CHECK(windows(decoder + model) == [] {
+        mask_set only;
+        only.push_back(mask::encoder(), "masks");
+        return only;
+    }());
+}
+
+TEST_CASE("a prefix is full attention where a convention ignores windows", "[cost]") {
+    const cost model = cost{}.add("attention.core", attention_core{1, 1, 1}, mask::prefix_lm(4));
+    const auto pairs = [&](const convention& how) {
+        const flop_counter folded(model, how, {.counted = counted_passes::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 6});
+        return folded.total(batch);
+    };
+    CHECK(pairs(conventions::exact) == flops{4 * (4 * 4 + 5 + 6)});
+    CHECK(pairs(conventions::torch_flop_counter_eager) == flops{4 * 36});
+    CHECK(pairs(conventions::megatron) == flops{4 * 36});
+}
+
+TEST_CASE("the rows times columns of a product are no mask: every convention counts them as they are", "[cost]") {
+    const cost model = cost{}.add_scores("attention.positions", 1, mask::box(4));
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        const flop_counter folded(model, *how, {.counted = counted_passes::forward});
+        tally batch{folded.masks()};
+        batch.add({.length = 6});
+        batch.add({.length = 3});
+        CHECK(folded.total(batch) == flops{how->counted.contains(term::scores) ? 2U * (6 * 4 + 3 * 3) : 0U});
+    }
+}
+
+TEST_CASE("a layer that runs once more with its own weights costs the same and stores nothing", "[cost]") {
+    cost layer = cost{}.add("mlp", linear{.in_features = 3, .out_features = 5});
+    layer.add("attention.core", attention_core{1, 2, 2}, mask::causal()).add_parameters("norm", term::norm, 3);
+    const cost twice = layer + layer.with_shared_weights();
+    CHECK(twice.parameters() == layer.parameters());
+    tally batch{layer.masks()};
+    batch.add({.length = 7});
+    for (const convention* how : conventions::all) {
+        INFO(how->name);
+        // 6 x stored parameters x tokens knows nothing of a second pass.
+        const std::uint64_t passes = how->parameters == counted_weights::stored ? 1 : 2;
+        CHECK(evaluate(twice, batch, *how).total(view::useful) ==
+              evaluate(passes * layer, batch, *how).total(view::useful));
+    }
+}
+
+TEST_CASE("F6: a part has fourteen values, and one more is an error, not a row that reads everything",
+          "[cost][errors]") {
+    static_assert(value::made(13) != 0);
+    CHECK(error_of([] { return value::made(14); }) == "value: a part has 14 values that it makes, 0 to 13, got 14");
+    CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
+}
+
+TEST_CASE("F6: a component that is appended has no work", "[cost]") {
+    breakdown work;
+    // A used place: what stood there before must not be read.
+    alignas(breakdown) unsigned char used[sizeof(breakdown)];
+    std::memset(used, 0xA5, sizeof(used));
+    breakdown* placed = new (used) breakdown;
+    for (breakdown* one : {&work, placed}) {
+        one->append("mine");
+        CHECK((*one)["mine"].total(view::executed) == flops{});
+        CHECK(one->total(view::padded) == flops{});
+        CHECK((*one)["mine"].get(view::useful, phase::backward_weights) == flops{});
+    }
+    placed->~breakdown();
+}
+
+TEST_CASE("rows of one weight that are dealt differently are one row, which says what divides both", "[cost]") {
+    const auto sum_of = [](const dealing& a, const dealing& b) {
+        cost sum;
+        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = a});
+        sum.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = b});
+        REQUIRE(sum.rows().size() == 1);
+        return sum.rows()[0].dealt;
+    };
+    CHECK(sum_of(dealing::columns(), dealing::columns()) == dealing::columns(36));
+    CHECK(sum_of(dealing::rows(), dealing::rows(18)) == dealing::rows(6));
+    CHECK(sum_of(dealing::columns(), dealing::rows()) == dealing{tensor_split::even, 12});
+    CHECK(sum_of(dealing::heads(12), dealing::kv_heads(4)) == dealing{tensor_split::even, 4});
+    CHECK(sum_of(dealing::kv_heads(4), dealing::kv_heads(4)) == dealing{tensor_split::kv_heads, 4, 9});
+    CHECK(sum_of(dealing::kv_heads(4), dealing::kv_heads(6)) == dealing{tensor_split::even, 2});
+    CHECK(sum_of(dealing::fused_qkv(8, 6), dealing::heads(4)) == dealing{tensor_split::even, 2});
+    CHECK(sum_of(dealing::experts(8, 12), dealing::experts(12, 8)) == dealing::experts(4, 4));
+    CHECK(sum_of(dealing::columns(), dealing::replicated()).by == tensor_split::several);
+    CHECK(sum_of(dealing::vocabulary(), dealing::vocabulary(30)).by == tensor_split::several);
+    CHECK(sum_of({}, dealing::columns()).by == tensor_split::several);
+    CHECK(sum_of({}, {}) == dealing{});
+    // Layers that add up keep the numbers of one.
+    cost layer;
+    layer.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = dealing::columns()});
+    CHECK((5 * layer).rows()[0].dealt == dealing::columns(36));
+}
+
+TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]") {
+    const auto of = [](term kind) { return meaning_of(kind).name; };
+    const std::string_view names[] = {of(term::linear),
+                                      of(term::input_linear),
+                                      of(term::preprocessing),
+                                      of(term::router),
+                                      of(term::lm_head),
+                                      of(term::scores),
+                                      of(term::values),
+                                      of(term::state),
+                                      of(term::delta_rule),
+                                      of(term::scan),
+                                      of(term::scan_convolution),
+                                      of(term::detached),
+                                      of(term::detached_head),
+                                      of(term::embedding),
+                                      of(term::tied_embedding),
+                                      of(term::position_embedding),
+                                      of(term::norm),
+                                      of(term::latent_norm),
+                                      of(term::bias),
+                                      of(term::softmax),
+                                      of(term::gating),
+                                      of(term::residual),
+                                      of(term::optimizer)};
+    const std::string_view expected[] = {"linear",
+                                         "input_linear",
+                                         "preprocessing",
+                                         "router",
+                                         "lm_head",
+                                         "scores",
+                                         "values",
+                                         "state",
+                                         "delta_rule",
+                                         "scan",
+                                         "scan_convolution",
+                                         "detached",
+                                         "detached_head",
+                                         "embedding",
+                                         "tied_embedding",
+                                         "position_embedding",
+                                         "norm",
+                                         "latent_norm",
+                                         "bias",
+                                         "softmax",
+                                         "gating",
+                                         "residual",
+                                         "optimizer"};
+    CHECK(std::equal(std::begin(names), std::end(names), std::begin(expected), std::end(expected)));
+    // A detached term has no detached form but itself, and an element-wise term stays element-wise.
+    for (std::size_t kind = 0; kind < term_count; ++kind) {
+        const auto one = static_cast<term>(kind);
+        const term detached = meaning_of(one).when_detached;
+        CHECK(meaning_of(detached).when_detached == detached);
+        CHECK(is_product(one) == is_product(detached));
+        CHECK((is_product(one) ? is_detached(detached) : detached == one));
+        CHECK(products.contains(one) == is_product(one));
+        CHECK(is_elementwise_weight(one) == (has_weight(one) && !products.contains(one)));
+    }
+}
+
+}  // namespace cost_test

@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Writes docs/headers.md from the headers in include/floptally; with --check, exits 1 where it is not current.
+
+A header's line is the first sentence of its `@file` comment. A room's title is its line in docs/architecture.md. A header
+has a "yes" where the umbrella includes it.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+HEADERS = ROOT / "include/floptally"
+PAGE = ROOT / "docs/headers.md"
+
+
+def rooms():
+    block = re.search(r"```rooms\n(.*?)```", (ROOT / "docs/architecture.md").read_text(), re.S)[1]
+    return [line.split(None, 2)[1:] for line in block.splitlines()]
+
+
+def included_by(header, seen):
+    if header not in seen and (HEADERS / header).is_file():
+        seen.add(header)
+        for name in re.findall(r"#include <floptally/(.*?)>", (HEADERS / header).read_text()):
+            included_by(name, seen)
+    return seen
+
+
+def sentence(header):
+    comment = re.search(r"^/// @file\n((?:///.*\n)+)", header.read_text(), re.M)
+    if not comment:
+        sys.exit(f"{header.relative_to(ROOT)} has no comment that begins with /// @file")
+    lines = []
+    for line in comment[1].splitlines():
+        if not line[3:].strip():
+            break
+        lines.append(line[3:].strip())
+    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(lines))[0]
+
+
+def public(folder):
+    return sorted(path for path in folder.iterdir() if path.suffix in (".hpp", ".cuh"))
+
+
+def page():
+    umbrella = included_by("floptally.hpp", set())
+    lines = [
+        "# Headers",
+        "",
+        "Every header that may be included, room by room; a room's `detail/` is its own. \"yes\" are those that",
+        "`#include <floptally/floptally.hpp>` brings: all that counts, with the standard library alone. The others are included by",
+        "name. Written by `tests/headers_page.py`, which a test holds against it.",
+    ]
+    for room, title in [("", "the umbrella and the adapters")] + rooms():
+        found = public(HEADERS / room)
+        if not found:
+            continue
+        lines += ["", f"## `floptally/{room}{'/' if room else ''}`: {title}", "",
+                  "| header | with `floptally.hpp` | what it is |", "| --- | --- | --- |"]
+        for path in found:
+            name = path.relative_to(HEADERS).as_posix()
+            lines.append(f"| `{name}` | {'yes' if name in umbrella else ''} | {sentence(path)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main():
+    text = page()
+    if "--check" not in sys.argv[1:]:
+        PAGE.write_text(text)
+    elif PAGE.read_text() != text:
+        print("docs/headers.md is not what the headers say: run tests/headers_page.py")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

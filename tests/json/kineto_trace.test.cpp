@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/json/kineto_trace.hpp>
+#include <floptally/waterfall/trace_times.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "golden.hpp"
+
+namespace kineto_trace_test {
+namespace {
+
+using floptally::module_rules;
+using floptally::trace_time;
+using floptally::trace_times;
+
+const std::filesystem::path folder = std::filesystem::path(FLOPTALLY_GOLDEN_DIR) / "traces";
+
+/// Times by part and pass, without zeros.
+using parts = std::map<std::pair<std::string, std::string>, std::int64_t>;
+
+parts parts_of(const trace_times& made) {
+    parts found;
+    std::int64_t sum = 0;
+    for (const trace_time& one : made.times()) {
+        REQUIRE(found.count({one.part, "forward"}) == 0);
+        for (const auto& [during, time] : {std::pair("forward", one.forward), {"backward", one.backward}}) {
+            sum += time;
+            if (time != 0) {
+                found[{one.part, during}] = time;
+            }
+        }
+    }
+    REQUIRE(sum == made.nanoseconds());
+    return found;
+}
+
+std::string text_of(const char* name) {
+    std::ifstream file(folder / name);
+    REQUIRE(file);
+    return {std::istreambuf_iterator<char>(file), {}};
+}
+
+floptally::trace read(const std::string& text) {
+    std::istringstream stream(text);
+    return floptally::read_kineto_trace(stream);
+}
+
+std::string refusal_of(const std::string& text) {
+    return error_of([&] { static_cast<void>(trace_times(read(text))); });
+}
+
+}  // namespace
+
+TEST_CASE("A step on the CPU: every moment is of the part that a second way finds") {
+    const trace_times made(floptally::load_kineto_trace(folder / "cpu_step.json"));
+    const nlohmann::json expected = golden("traces/cpu_step_times.json");
+    CHECK_FALSE(made.on_gpu());
+    CHECK(made.steps() == 1);
+    CHECK(made.nanoseconds() == expected["nanoseconds"]);
+    parts others;
+    for (const nlohmann::json& one : expected["times"]) {
+        // A rest has no pass of its own.
+        const std::string part = one["part"];
+        const std::string during = part == "gradient accumulation" || part == "optimizer" ? "forward" : one["pass"];
+        others[{part, during}] += one["nanoseconds"].get<std::int64_t>();
+    }
+    CHECK(parts_of(made) == others);
+}
+
+TEST_CASE("A step on a GPU: kernels are of the modules that launched them") {
+    const trace_times made(floptally::load_kineto_trace(folder / "gpu_step.json"));
+    CHECK(made.on_gpu());
+    CHECK(made.devices() == 1);
+    CHECK(made.steps() == 1);
+    CHECK(made.nanoseconds() == 1'350'000);  // from the step's mark to the end of what was launched in it
+    CHECK(made.seconds() == Approx(1.35e-3));
+    const parts expected{
+        {{"attention.qkv+attention.output", "forward"}, 100'125},
+        {{"attention.qkv+attention.output", "backward"}, 100'000},  // of the main thread's 41, not of the other's
+        {{"attention.core", "forward"}, 195'000},                   // 200, of which 10 are shared with another stream
+        {{"attention.core", "backward"}, 300'000},
+        {{"mlp", "forward"}, 125'000},
+        {{"mlp", "backward"}, 200'000},
+        {{"copies", "forward"}, 20'500},
+        {{"gradient accumulation", "forward"}, 10'500},
+        {{"communication", "forward"}, 129'500},  // 200, of which 70.5 are hidden by kernels
+        {{"optimizer", "forward"}, 50'000},
+        {{"not attributed", "forward"}, 20'000},
+        {{"no kernel runs", "forward"}, 99'375}};
+    CHECK(parts_of(made) == expected);
+    CHECK(std::vector<std::string>(made.notes().begin(), made.notes().end()) ==
+          std::vector<std::string>{"kernels and copies without a launch in the trace: 1",
+                                   "kernels and copies that were not launched in the profiler's steps, left out: 1",
+                                   "no rule says what 0.020 ms are, most of them 0.010 ms void "
+                                   "at::native::vectorized_elementwise_kernel<4, at::nat..., 0.010 ms own_kernel"});
+}
+
+TEST_CASE("Rules of one's own stand before the usual ones") {
+    const floptally::trace gpu = floptally::load_kineto_trace(folder / "gpu_step.json");
+    const parts made =
+        parts_of(trace_times(gpu, floptally::module_rules_named(
+                                      "LlamaForCausalLM=residuals,kernel:own*=ours,op:aten::silu=silu,"
+                                      "*Attention/Linear=attention.qkv,kernel:*CUDAFunctorOnSelf_add*=communication")));
+    CHECK(made.at({"residuals", "forward"}) == 10'000);
+    CHECK(made.at({"ours", "forward"}) == 10'000);
+    CHECK(made.at({"attention.qkv", "forward"}) == 100'125);
+    CHECK(made.at({"attention.qkv", "backward"}) == 100'000);
+    CHECK(made.at({"communication", "forward"}) == 140'000);
+    CHECK(made.count({"not attributed", "forward"}) == 0);
+    CHECK(error_of([] { static_cast<void>(floptally::module_rules_named("a=b,c")); }) ==
+          "modules[1]: must be PATTERN=NAME, apart by commas, got \"c\"");
+    CHECK(error_of([] { static_cast<void>(floptally::module_rules_named("=b")); }) ==
+          "modules[0]: must be PATTERN=NAME, apart by commas, got \"=b\"");
+}
+
+TEST_CASE("Without links, threads that a number may be of are not guessed") {
+    nlohmann::json gpu = nlohmann::json::parse(text_of("gpu_step.json"));
+    nlohmann::json without = nlohmann::json::array();
+    for (const nlohmann::json& one : gpu["traceEvents"]) {
+        if (one.value("cat", "") != "fwdbwd") {
+            without.push_back(one);
+        }
+    }
+    gpu["traceEvents"] = without;
+    const trace_times two(read(gpu.dump()));
+    const parts made = parts_of(two);
+    for (const char* part : {"attention.qkv+attention.output", "attention.core", "mlp"}) {
+        CHECK(made.count({part, "backward"}) == 0);
+    }
+    CHECK(made.at({"not attributed", "forward"}) == 20'000 + 600'000);
+    CHECK(two.notes().back() == "backward operators without a forward one that is told apart: 5");
+    // One thread alone that has forward operators can be meant.
+    for (nlohmann::json& one : gpu["traceEvents"]) {
+        if (one["name"] == "aten::silu") {
+            one["args"].erase("Sequence number");
+        }
+    }
+    CHECK(parts_of(trace_times(read(gpu.dump()))).at({"mlp", "backward"}) == 200'000);
+}
+
+TEST_CASE("A trace as a bare list, in microseconds without decimals, with times as text") {
+    const parts made = parts_of(trace_times(read(
+        R"([{"ph":"X","cat":"user_annotation","name":"model.layers.0.mlp","pid":1,"tid":1,"ts":1740461679470813,"dur":10},
+            {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":"1740461679470814.5","dur":"4.0006"},
+            {"ph":"X","cat":"cpu_op","name":"aten::mm","pid":1,"tid":1,"ts":1740461679470900,"dur":1.5e1}])")));
+    CHECK(made == parts{{{"mlp", "forward"}, 4'001},
+                        {{"not attributed", "forward"}, 15'000},
+                        {{"no operator runs", "forward"}, 102'000 - 4'001 - 15'000}});
+}
+
+TEST_CASE("Whatever bytes of a trace are other ones, it is an error or its times add up") {
+    const std::string whole = text_of("gpu_step.json");
+    std::mt19937_64 random(7);
+    std::size_t read_anyway = 0;
+    for (int repeat = 0; repeat < 400; ++repeat) {
+        std::string text = whole;
+        const std::string other = "0123456789.-\"{}[],:eEaX";
+        for (std::size_t changes = 1 + random() % 3; changes > 0; --changes) {
+            text[random() % text.size()] = other[random() % other.size()];
+        }
+        if (random() % 4 == 0) {
+            const std::size_t from = random() % text.size();
+            text.erase(from, random() % 200);
+        }
+        try {
+            static_cast<void>(parts_of(trace_times(read(text))));  // which requires the sum
+            ++read_anyway;
+        } catch (const floptally::error& problem) {
+            CHECK(!problem.field().empty());
+        }
+    }
+    CHECK(read_anyway > 50);
+}
+
+TEST_CASE("Traces that are broken, cut off or of something else are named errors") {
+    const std::string whole = text_of("cpu_step.json");
+    CHECK(refusal_of(whole.substr(0, whole.size() / 2)).rfind("trace: is no JSON, or ends early: at byte ", 0) == 0);
+    CHECK(refusal_of("") == "trace: is no JSON, or ends early: at byte 1, after 0 events, near \"\"");
+    CHECK(refusal_of("{}") == "trace: has no list \"traceEvents\"");
+    CHECK(refusal_of(R"({"traceEvents": 5})") == "trace: has no list \"traceEvents\"");
+    CHECK(refusal_of(R"({"other": [{"ph": "X"}]})") == "trace: has no list \"traceEvents\"");
+    CHECK(refusal_of(R"({"traceEvents": []})") ==
+          "trace: has no operator, annotation, module or kernel: is it one of PyTorch's profiler?");
+    CHECK(refusal_of("\x1f\x8b") == "trace: is compressed: unpack it first, as gunzip does");
+    CHECK(error_of([] { static_cast<void>(floptally::load_kineto_trace("/no/such")); }) ==
+          "trace: cannot read \"/no/such\"");
+    const auto refused = [](const std::string& event) {
+        return refusal_of(R"({"traceEvents": [{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":9},)" +
+                          event + "]}");
+    };
+    CHECK(refused(R"({"ph":"X","cat":"kernel","name":"k","pid":0,"tid":7,"ts":1,"dur":2})") == "no error");
+    CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1})") ==
+          "traceEvents[1].dur: is missing: \"b\" needs its time");
+    CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"dur":1})") ==
+          "traceEvents[1].ts: is missing: \"b\" needs its time");
+    CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1,"dur":-2})") ==
+          "traceEvents[1].dur: must be at least 0, got -2000 ns");
+    CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":"soon","dur":2})") ==
+          "traceEvents[1].ts: must be microseconds, got \"soon\"");
+    CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1e300,"dur":2})") ==
+          "traceEvents[1].ts: must be microseconds, got \"1e300\"");
+    CHECK(refused(R"({"ph":"X","cat":"cpu_op","name":"b","pid":2,"tid":1,"ts":1,"dur":2})") ==
+          "trace: has operators of the processes 1 and 2: give the trace of one rank");
+    CHECK(
+        refused(
+            R"({"ph":"X","cat":"cpu_op","name":"b","pid":1,"tid":1,"ts":1,"dur":2,"args":{"Sequence number":"x"}})") ==
+        "traceEvents[1].args.Sequence number: must be an integer of at least 0, got \"x\"");
+    CHECK(refused(R"({"ph":"f","cat":"fwdbwd","name":"fwdbwd","pid":1,"tid":1,"ts":1})") ==
+          "traceEvents[1].id: is missing: a link needs it");
+    CHECK(refusal_of(
+              R"({"traceEvents": [{"ph":"X","cat":"user_annotation","name":"a","pid":1,"tid":1,"ts":1,"dur":9}]})") ==
+          "trace: has neither an operator nor a kernel that ran for a nanosecond");
+    CHECK(refusal_of(R"({"traceEvents": [{"ph":"X","cat":"cpu_op","name":"a","pid":1,"tid":1,"ts":1,"dur":0}]})") ==
+          "trace: has no event with a duration");
+}
+
+}  // namespace kineto_trace_test

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <floptally/json/table_json.hpp>
+#include <floptally/json/waterfall_json.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
+
+#include "catch2.hpp"
+
+namespace waterfall_json_test {
+
+TEST_CASE("A step by component as JSON: its integers are text, and add up") {
+    floptally::step_account account{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
+    floptally::breakdown work;
+    work.append("mlp").useful[0] = 50'000'000'000'000;
+    work.append("lm_head").useful[0] = 30'000'000'000'000;
+    account.work = {{work, 100}};
+    const std::vector<floptally::timed_part> times = {{.name = "m", .components = {"mlp"}, .seconds = 0.5}};
+    const nlohmann::ordered_json made = to_json(floptally::component_waterfall(account, times));
+    std::int64_t lost = 0;
+    for (const nlohmann::ordered_json& line : made) {
+        lost += std::stoll(line["lost"].get<std::string>());
+    }
+    CHECK(lost == 1'200'000'000);
+    CHECK(made[0]["points_lost"] == 25.0);
+    CHECK(made[0]["mfu"] == 0.5);
+    CHECK(made[1]["name"] == "not timed");
+    CHECK(made[1]["timed"] == false);
+}
+
+TEST_CASE("A table as JSON has the texts that are printed, and the exact number of a cell where it has one") {
+    floptally::step_account account{.step = {.seconds = 1, .gpus = 2, .peak_tflops = 100}};
+    floptally::breakdown work;
+    work.append("mlp").useful[0] = 50'000'000'000'000;
+    account.work = {{work, 100}};
+    floptally::table shown = table_of(floptally::waterfall(account));
+    shown.title = "a title";
+    shown.notes = {"a note"};
+    const nlohmann::ordered_json made = to_json(shown);
+    CHECK(made["title"] == "a title");
+    CHECK(made["notes"] == nlohmann::ordered_json{"a note"});
+    REQUIRE(made["sections"].size() == 1);
+    const nlohmann::ordered_json& section = made["sections"][0];
+    CHECK(section["columns"][0].dump() == R"({"name":"","side":"left"})");
+    CHECK(section["columns"][1].dump() == R"({"name":"ms of a GPU","side":"right"})");
+    CHECK(section["rows"][0].dump() == R"([{"text":"peak"},{"text":"1000.000"},{"text":"100.00"}])");
+    const nlohmann::ordered_json& mfu = section["rows"].back();
+    CHECK(mfu[0]["text"] == "measured MFU");
+    CHECK(mfu[1].dump() == R"({"text":"250.000","exact":"500000000 ns of GPUs"})");
+    CHECK(mfu[2].dump() == R"({"text":"25.00"})");
+}
+
+}  // namespace waterfall_json_test

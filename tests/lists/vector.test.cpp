@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The lists of the reader of pages, against std::vector: elements that count how many there are, and text, which owns
+// memory, so that ASan sees what is read after it is gone.
+
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/lists/vector.hpp>
+
+#include "catch2.hpp"
+
+namespace vector_test {
+namespace {
+
+using floptally::detail::pages::owner;
+
+int alive = 0;
+
+/// A text that knows how many of its kind there are.
+struct counted {
+    std::string text;
+
+    explicit counted(std::string of) : text(std::move(of)) { ++alive; }
+    counted(const counted& other) : text(other.text) { ++alive; }
+    counted(counted&& other) noexcept : text(std::move(other.text)) { ++alive; }
+    counted& operator=(const counted&) = default;
+    counted& operator=(counted&&) noexcept = default;
+    ~counted() { --alive; }
+
+    friend bool operator==(const counted& a, const counted& b) { return a.text == b.text; }
+};
+
+counted long_text(std::uint32_t n) { return counted("longer than what a string holds inside: " + std::to_string(n)); }
+
+bool equal(const floptally::detail::pages::vector<counted>& a, const std::vector<counted>& b) {
+    bool same = a.size() == b.size() && a.empty() == b.empty();
+    for (std::size_t i = 0; same && i < b.size(); ++i) {
+        same = a[i] == b[i] && a.begin()[i] == b[i];
+    }
+    return same && (b.empty() || (a.front() == b.front() && a.back() == b.back()));
+}
+
+}  // namespace
+
+TEST_CASE("a list of the reader holds what a vector holds, after any sequence of changes, and frees it") {
+    std::mt19937 random(7);
+    {
+        floptally::detail::pages::vector<counted> list;
+        floptally::detail::pages::vector<counted> other;
+        std::vector<counted> wanted;
+        std::vector<counted> other_wanted;
+        for (int step = 0; step < 4000; ++step) {
+            switch (random() % 10) {
+                case 0:
+                    list.clear();
+                    wanted.clear();
+                    break;
+                case 1:
+                    other = list;
+                    other_wanted = wanted;
+                    break;
+                case 2:
+                    list = std::move(other);
+                    other = floptally::detail::pages::vector<counted>();
+                    wanted = std::move(other_wanted);
+                    other_wanted = {};
+                    break;
+                case 3:
+                    list.append(other.begin(), other.end());
+                    wanted.insert(wanted.end(), other_wanted.begin(), other_wanted.end());
+                    break;
+                case 4:
+                    if (!wanted.empty()) {
+                        list.push_back(list.front());  // which stands in the list itself
+                        wanted.push_back(counted(wanted.front()));
+                    }
+                    break;
+                case 5:
+                    list.resize(wanted.size() + 3, long_text(1));
+                    wanted.resize(wanted.size() + 3, long_text(1));
+                    break;
+                case 6: {
+                    const floptally::detail::pages::vector<counted> copy(list.begin(), list.end());
+                    list = copy;
+                    CHECK(copy == list);
+                    list.resize(1, long_text(2));
+                    if (wanted.empty()) {
+                        wanted.push_back(long_text(2));
+                    }
+                    break;
+                }
+                default: {
+                    const auto n = static_cast<std::uint32_t>(random());
+                    CHECK(list.push_back(long_text(n)) == long_text(n));
+                    wanted.push_back(long_text(n));
+                }
+            }
+            if (wanted.size() > 200) {
+                list.clear();
+                wanted.clear();
+            }
+            REQUIRE(equal(list, wanted));
+            REQUIRE(equal(other, other_wanted));
+            REQUIRE((list == other) == (wanted == other_wanted));
+        }
+        floptally::detail::pages::vector<counted>& itself = list;
+        list = itself;
+        CHECK(equal(list, wanted));
+    }
+    CHECK(alive == 0);
+}
+
+TEST_CASE("what an owner has stays where it is while more are added, and is freed") {
+    {
+        floptally::detail::pages::vector<owner<counted>> all;
+        std::vector<const counted*> places;
+        for (std::uint32_t n = 0; n < 100; ++n) {
+            places.push_back(all.push_back(owner(new counted(long_text(n)))).get());
+        }
+        floptally::detail::pages::vector<owner<counted>> moved(std::move(all));
+        REQUIRE(moved.size() == 100);
+        std::uint32_t n = 0;
+        for (const owner<counted>& text : moved) {
+            CHECK(text.get() == places[n]);
+            CHECK(*text == long_text(n));
+            CHECK(text->text == long_text(n).text);
+            ++n;
+        }
+        CHECK(alive == 100);
+        owner<counted> last(new counted(long_text(7)));
+        last = owner<counted>();
+        CHECK(last.get() == nullptr);
+        CHECK(alive == 100);
+    }
+    CHECK(alive == 0);
+}
+
+}  // namespace vector_test

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Schedules against a clock that ticks: at each tick every rank goes on with its pass, or begins its next one if all
+// that this needs has ended; and against the bubbles that the papers state for equal stages.
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <random>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include <floptally/parallel/pipeline_schedule.hpp>
+#include <floptally/parallel/rank_times.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace pipeline_schedule_test {
+namespace {
+
+using floptally::chunk_work;
+using floptally::pipeline_order;
+using floptally::pipeline_pass;
+using floptally::pipeline_run;
+using floptally::pipeline_schedule;
+using floptally::rank_times;
+using kind = pipeline_pass::kind;
+
+constexpr pipeline_schedule all_schedules[] = {pipeline_schedule::gpipe, pipeline_schedule::one_f_one_b,
+                                               pipeline_schedule::interleaved, pipeline_schedule::zero_bubble};
+
+/// Tick by tick; a pass of no length ends at the tick at which it begins.
+pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& work, bool split) {
+    const std::uint64_t chunks = order.chunks();
+    std::set<std::tuple<kind, std::uint64_t, std::uint64_t>> ended;
+    const auto has = [&](kind what, std::uint64_t chunk, std::uint64_t microbatch) {
+        return ended.count({what, chunk, microbatch}) > 0;
+    };
+    const auto may_begin = [&](const pipeline_pass& one) {
+        switch (one.what) {
+            case kind::forward:
+                return one.chunk == 0 || has(kind::forward, one.chunk - 1, one.microbatch);
+            case kind::backward_data:
+                return has(kind::forward, one.chunk, one.microbatch) &&
+                       (one.chunk + 1 == chunks || has(kind::backward_data, one.chunk + 1, one.microbatch));
+            case kind::backward_weights:
+                return has(kind::backward_data, one.chunk, one.microbatch);
+        }
+        return false;
+    };
+    const auto length_of = [&](const pipeline_pass& one) {
+        const chunk_work& of = work.size() == chunks ? work[one.chunk] : work[one.microbatch * chunks + one.chunk];
+        return one.what == kind::forward            ? of.forward
+               : one.what == kind::backward_weights ? of.backward_weights
+                                                    : of.backward_data + (split ? 0 : of.backward_weights);
+    };
+    const std::size_t ranks = order.ranks().size();
+    pipeline_run run{0, std::vector<std::uint64_t>(ranks, 0)};
+    std::vector<std::size_t> next(ranks, 0);
+    std::vector<std::uint64_t> left(ranks, 0);
+    std::vector<bool> runs(ranks, false);
+    for (std::uint64_t now = 0;; ++now) {
+        // Passes end now and others begin because of it, until nothing changes at this tick.
+        for (bool changed = true; changed;) {
+            changed = false;
+            for (std::size_t rank = 0; rank < ranks; ++rank) {
+                const auto& own = order.ranks()[rank];
+                if (runs[rank] && left[rank] == 0) {
+                    const pipeline_pass& one = own[next[rank]++];
+                    ended.insert({one.what, one.chunk, one.microbatch});
+                    runs[rank] = false;
+                    run.makespan = now;
+                    changed = true;
+                }
+                if (!runs[rank] && next[rank] < own.size() && may_begin(own[next[rank]])) {
+                    left[rank] = length_of(own[next[rank]]);
+                    run.busy[rank] += left[rank];
+                    runs[rank] = true;
+                    changed = true;
+                }
+            }
+        }
+        bool any = false;
+        for (std::size_t rank = 0; rank < ranks; ++rank) {
+            any = any || runs[rank];
+            left[rank] -= runs[rank] ? 1U : 0U;
+        }
+        if (!any) {
+            return run;
+        }
+    }
+}
+
+std::uint64_t vpp_of(pipeline_schedule how, std::uint64_t vpp) {
+    return how == pipeline_schedule::interleaved ? vpp : 1;
+}
+
+}  // namespace
+
+TEST_CASE("A pipeline of any stages takes what a clock that ticks says") {
+    std::mt19937_64 random(7);
+    const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
+    for (const pipeline_schedule how : all_schedules) {
+        for (std::uint64_t pp = 1; pp <= 5; ++pp) {
+            for (int repeat = 0; repeat < 12; ++repeat) {
+                const std::uint64_t vpp = vpp_of(how, 1 + up_to(2));
+                const std::uint64_t microbatches =
+                    how == pipeline_schedule::interleaved ? pp * (1 + up_to(3)) : 1 + up_to(9);
+                const pipeline_order order(how, pp, vpp, microbatches);
+                std::vector<chunk_work> work(repeat % 2 == 0 ? order.chunks() : order.chunks() * microbatches);
+                for (chunk_work& one : work) {
+                    one = {up_to(6), up_to(6), up_to(6)};
+                }
+                const pipeline_run counted = order.run(work);
+                const pipeline_run expected = ticked(order, work, how == pipeline_schedule::zero_bubble);
+                CAPTURE(static_cast<int>(how), pp, vpp, microbatches);
+                REQUIRE(counted.makespan == expected.makespan);
+                REQUIRE(counted.busy == expected.busy);
+            }
+        }
+    }
+}
+
+TEST_CASE("Every rank runs each pass of its chunks once") {
+    for (const pipeline_schedule how : all_schedules) {
+        for (std::uint64_t pp = 1; pp <= 6; ++pp) {
+            const std::uint64_t vpp = vpp_of(how, 3);
+            const pipeline_order order(how, pp, vpp, 2 * pp);
+            for (std::uint64_t rank = 0; rank < pp; ++rank) {
+                std::set<std::tuple<kind, std::uint64_t, std::uint64_t>> seen;
+                for (const pipeline_pass& one : order.ranks()[rank]) {
+                    CHECK(one.chunk % pp == rank);
+                    CHECK(one.microbatch < 2 * pp);
+                    CHECK(seen.insert({one.what, one.chunk, one.microbatch}).second);
+                }
+                CHECK(seen.size() == (how == pipeline_schedule::zero_bubble ? 3 : 2) * vpp * 2 * pp);
+            }
+        }
+    }
+}
+
+TEST_CASE("Bubbles of equal stages are those of the papers") {
+    const chunk_work one{3, 4, 2};
+    const std::uint64_t all = one.forward + one.backward_data + one.backward_weights;
+    for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
+        for (const std::uint64_t microbatches : {pp, 2 * pp, 4 * pp}) {
+            const auto bubble = [&](pipeline_schedule how, std::uint64_t vpp) {
+                const std::vector<chunk_work> work(pp * vpp, one);
+                return pipeline_order(how, pp, vpp, microbatches).run(work).makespan - microbatches * vpp * all;
+            };
+            CAPTURE(pp, microbatches);
+            CHECK(bubble(pipeline_schedule::gpipe, 1) == (pp - 1) * all);
+            CHECK(bubble(pipeline_schedule::one_f_one_b, 1) == (pp - 1) * all);
+            // With chunks of 1/vpp of a stage the bubble is smaller by vpp (arXiv:2104.04473, section 2.2.2).
+            CHECK(bubble(pipeline_schedule::interleaved, 2) == (pp - 1) * all);
+            CHECK(bubble(pipeline_schedule::interleaved, 4) == (pp - 1) * all);
+            // arXiv:2401.10241, table 2: (p - 1)(T_F + T_B - T_W).
+            CHECK(bubble(pipeline_schedule::zero_bubble, 1) ==
+                  (pp - 1) * (one.forward + one.backward_data - one.backward_weights));
+        }
+    }
+}
+
+TEST_CASE("1F1B and ZB-H1 hold as many microbatches as Megatron's warm-up, gpipe all of them") {
+    for (const pipeline_schedule how :
+         {pipeline_schedule::gpipe, pipeline_schedule::one_f_one_b, pipeline_schedule::zero_bubble}) {
+        const std::uint64_t pp = 4;
+        const pipeline_order order(how, pp, 1, 12);
+        for (std::uint64_t rank = 0; rank < pp; ++rank) {
+            std::uint64_t held = 0;
+            std::uint64_t most = 0;
+            for (const pipeline_pass& one : order.ranks()[rank]) {
+                held += one.what == kind::forward ? 1U : 0U;
+                held -= one.what == kind::backward_data ? 1U : 0U;
+                most = std::max(most, held);
+            }
+            CHECK(most == (how == pipeline_schedule::gpipe ? 12 : pp - rank));
+        }
+    }
+}
+
+TEST_CASE("The interleaved order is that of Megatron-LM") {
+    // pp 2, two chunks a rank, 4 microbatches. Rank 0 warms up with 2·(2-1-0) + (2-1)·2 = 4 forward passes: both of its
+    // chunks (0 and 2) with microbatches 0 and 1; then microbatches 2 and 3 while the first ones come back.
+    const pipeline_order order(pipeline_schedule::interleaved, 2, 2, 4);
+    std::string text;
+    for (const pipeline_pass& one : order.ranks()[0]) {
+        text += (one.what == kind::forward ? "F" : "B") + std::to_string(one.chunk) + "." +
+                std::to_string(one.microbatch) + " ";
+    }
+    CHECK(text == "F0.0 F0.1 F2.0 F2.1 F0.2 B2.0 F0.3 B2.1 F2.2 B0.0 F2.3 B0.1 B2.2 B2.3 B0.2 B0.3 ");
+}
+
+TEST_CASE("A schedule that cannot be is a named error") {
+    const auto made = [](pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches) {
+        return error_of([&] { static_cast<void>(pipeline_order(how, pp, vpp, microbatches)); });
+    };
+    CHECK(made(pipeline_schedule::one_f_one_b, 0, 1, 4) == "pp: must be at least 1, got 0");
+    CHECK(made(pipeline_schedule::one_f_one_b, 2, 1, 0) == "microbatches: must be at least 1, got 0");
+    CHECK(made(pipeline_schedule::interleaved, 2, 0, 4) == "vpp: must be at least 1, got 0");
+    CHECK(made(pipeline_schedule::one_f_one_b, 2, 2, 4) == "vpp: must be 1 in the schedule \"1f1b\", got 2");
+    CHECK(made(pipeline_schedule::interleaved, 4, 2, 6) ==
+          "microbatches: must be a multiple of pp, 4, in the interleaved schedule, got 6");
+    CHECK(made(pipeline_schedule::gpipe, 4096, 1, 65536) ==
+          "microbatches: times pp x vpp must be at most 16777216, got 268435456");
+    const std::vector<chunk_work> three(3);
+    CHECK(error_of([&] { static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(three)); }) ==
+          "work: must be of 2 chunks, or of each for each of 4 microbatches, got 3");
+    const std::vector<chunk_work> huge(2, {~std::uint64_t{0} / 2, 0, 0});
+    CHECK(error_of([&] {
+              static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(huge));
+          }).find("does not fit 64 bits") != std::string::npos);
+}
+
+TEST_CASE("What ranks work, wait for another, and wait for the order, is the whole time") {
+    const std::vector<chunk_work> work = {{2, 3, 1}, {4, 6, 2}, {1, 1, 1}};
+    const std::vector<pipeline_run> two = {pipeline_order(pipeline_schedule::one_f_one_b, 3, 1, 5).run(work),
+                                           pipeline_order(pipeline_schedule::one_f_one_b, 3, 1, 7).run(work)};
+    const rank_times all = rank_times::of(two);
+    CHECK(all.ranks == 6);
+    CHECK(all.sum == 12 * (6 + 12 + 3));
+    CHECK(all.largest == 7 * 12);
+    REQUIRE(all.makespan);
+    CHECK(*all.makespan == two[1].makespan);
+    CHECK(all.busy_share() + all.imbalance_share() + all.bubble_share() == Approx(1));
+    CHECK(all.bubble_share() == Approx(1 - 84.0 / static_cast<double>(two[1].makespan)));
+
+    const std::vector<std::uint64_t> loads = {6, 2, 4};
+    const rank_times uneven = rank_times::of(loads);
+    CHECK(uneven.busy_share() == Approx(4.0 / 6));
+    CHECK(uneven.imbalance_share() == Approx(2.0 / 6));
+    CHECK(uneven.bubble_share() == 0);
+    CHECK(!uneven.makespan);
+
+    CHECK(error_of([] { static_cast<void>(rank_times::of(5, 9, 1)); }) ==
+          "ranks: the largest work must be from the mean to the sum of all 1, got 5 of 9");
+    CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
+          "ranks: the largest work must be from the mean to the sum of all 4, got 2 of 9");
+    CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: do no work at all");
+}
+
+}  // namespace pipeline_schedule_test

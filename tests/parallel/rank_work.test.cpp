@@ -1,0 +1,868 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The work of each rank of a model, against the matmuls that it would run, listed by their split shapes; and all ranks
+// together against the whole model.
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <floptally/count/trained_parameters.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/parallel/rank_work.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "matmul_trace.hpp"
+#include "sanitized.hpp"
+#include "traced.hpp"
+
+namespace rank_work_test {
+namespace {
+
+using namespace floptally;
+using matmul_trace::place;
+using matmul_trace::sequence_list;
+using matmul_trace::step;
+
+// ---- the matmuls of one rank ----
+
+/// A rank of tensor parallelism that walks its part of a step: of what all ranks run alike, `useful` is its part.
+struct walker {
+    step& trace;
+    const sequence_list& sequences;
+    std::uint64_t tp;
+    std::uint64_t tp_rank;
+    bool useful;
+    bool sequence_parallel = false;
+
+    [[nodiscard]] std::uint64_t tokens() const { return matmul_trace::tokens_of(sequences); }
+
+    /// Y = X·W with a whole W on every rank. Its part of the tokens is written as a part of the width.
+    void replicated(std::string_view component, std::uint64_t in, std::uint64_t out) const {
+        trace.weight(component, tokens(), useful || sequence_parallel ? in / tp : in, out);
+    }
+    void column_parallel(std::string_view component, std::uint64_t in, std::uint64_t out) const {
+        trace.weight(component, tokens(), in, out / tp);
+    }
+    void row_parallel(std::string_view component, std::uint64_t in, std::uint64_t out) const {
+        trace.weight(component, tokens(), in / tp, out);
+    }
+
+    void attention(std::uint64_t hidden, std::uint64_t heads, std::uint64_t kv_heads, std::uint64_t head_dim,
+                   const matmul_trace::pair_rule& pairs, bool gathered = false) const {
+        column_parallel("attention.qkv", hidden, heads * head_dim);
+        const bool replicas = kv_heads < tp && !useful && !gathered;
+        const std::uint64_t columns = replicas ? head_dim : kv_heads * head_dim / tp;
+        trace.weight("attention.qkv", tokens(), hidden, columns);
+        trace.weight("attention.qkv", tokens(), hidden, columns);
+        matmul_trace::attention_core(trace, "attention.core", sequences, heads / tp, head_dim, head_dim, pairs);
+        row_parallel("attention.output", heads * head_dim, hidden);
+    }
+
+    void mlp(std::string_view component, std::uint64_t hidden, std::uint64_t intermediate, bool gated) const {
+        column_parallel(component, hidden, intermediate);
+        if (gated) {
+            column_parallel(component, hidden, intermediate);
+        }
+        row_parallel(component, intermediate, hidden);
+    }
+
+    /// Rows rank·slice … of a vocabulary, the last of which may not be real.
+    void lm_head(std::uint64_t hidden, std::uint64_t vocabulary, std::uint64_t padded) const {
+        std::uint64_t rows = 0;
+        for (std::uint64_t row = padded / tp * tp_rank; row < padded / tp * (tp_rank + 1); ++row) {
+            rows += !useful || row < vocabulary ? 1 : 0;
+        }
+        trace.weight("lm_head", tokens(), hidden, rows, place::after_layers);
+    }
+};
+
+struct rank_at {
+    std::uint64_t pp;
+    std::uint64_t tp;
+};
+
+/// Every rank's breakdown against `walk(walker, pp rank)`, in every view and phase, under every plan, on every batch.
+template <class Walk>
+void check_ranks(const std::vector<model_part>& model, const parallel_sizes& sizes, const rank_options& options,
+                 Walk walk) {
+    const std::uint64_t world = sizes.dp * sizes.cp * sizes.tp * sizes.pp;
+    const mask_set masks = cost_of(model).masks();
+    for (std::uint64_t rank = 0; rank < world; ++rank) {
+        const parallel_layout layout(sizes, world, rank);
+        const parallel_coordinates where = layout.coordinates();
+        const std::vector<model_part> stages = rank_parts(model, layout, options);
+        INFO("tp " << where.tp << " of " << sizes.tp << ", pp " << where.pp << " of " << sizes.pp);
+        for (const matmul_trace::padded_batch& sequences : matmul_trace::mixed_batches()) {
+            step real;
+            step slots;
+            const bool parallel = options.tensor.sequence_parallel;
+            walk(walker{real, sequences.real, sizes.tp, where.tp, true, parallel}, where.pp);
+            walk(walker{slots, sequences.slots, sizes.tp, where.tp, false, parallel}, where.pp);
+            const tally batch = matmul_trace::tally_of(masks, sequences);
+            for (const training_plan& plan : traced::every_plan()) {
+                const breakdown counted = evaluate(stages, batch, conventions::exact, plan);
+                REQUIRE(matmul_trace::mismatches(counted, real, slots, plan) == "");
+            }
+        }
+    }
+}
+
+// ---- models ----
+
+constexpr std::uint64_t hidden = 16;
+
+transformer<gqa, gated_mlp> dense_model(std::uint64_t kv_heads, std::uint64_t padded_vocab_size = 0) {
+    return {.hidden_size = hidden,
+            .num_layers = 6,
+            .attention = {.num_heads = 8, .num_kv_heads = kv_heads, .head_dim = 8, .elementwise = {.norm = 16}},
+            .feed_forward = {.intermediate_size = 24},
+            .vocab = {.size = 37, .padded_size = padded_vocab_size, .tied = true},
+            .masks = layer_masks::period({mask::sliding_window(4), mask::sliding_window(4), mask::causal()}),
+            .layer_elementwise = {.norm = 2 * hidden},
+            .final_elementwise = {.norm = hidden}};
+}
+
+void walk_dense(const walker& rank, const std::vector<std::uint64_t>& layers, bool last, std::uint64_t kv_heads,
+                std::uint64_t padded, bool gathered = false) {
+    for (const std::uint64_t layer : layers) {
+        const auto pairs = layer % 3 == 2 ? matmul_trace::causal() : matmul_trace::sliding_window(4);
+        rank.attention(hidden, 8, kv_heads, 8, pairs, gathered);
+        rank.mlp("mlp", hidden, 24, true);
+    }
+    if (last) {
+        rank.lm_head(hidden, 37, padded);
+    }
+}
+
+using latent_model = transformer<mla, dense_first<gated_mlp, moe>>;
+
+latent_model sparse_model() {
+    return {.hidden_size = hidden,
+            .num_layers = 4,
+            .attention = {.num_heads = 4,
+                          .q_lora_rank = 12,
+                          .kv_lora_rank = 8,
+                          .qk_nope_head_dim = 4,
+                          .qk_rope_head_dim = 2,
+                          .v_head_dim = 4,
+                          .elementwise = {.norm = 20}},
+            .feed_forward = {.num_dense_layers = 1,
+                             .dense = {.intermediate_size = 20},
+                             .sparse = {.num_experts = 8,
+                                        .num_experts_per_tok = 2,
+                                        .intermediate_size = 8,
+                                        .shared_intermediate_size = 12,
+                                        .shared_expert_gate = true}},
+            .vocab = {.size = 50},
+            .layer_elementwise = {.norm = 2 * hidden},
+            .final_elementwise = {.norm = hidden}};
+}
+
+/// The model with one depth of multi-token prediction after its head.
+std::vector<model_part> with_mtp(const latent_model& model) {
+    std::vector<model_part> stages = parts_of(model);
+    const layer last{model.num_layers - 1, hidden, mask::causal()};
+    const cost parts[] = {model.attention.cost(last), model.feed_forward.cost(last)};
+    multi_token_prediction{.num_layers = 1}.for_each_part(parts, hidden, model.vocab,
+                                                          [&](const model_part& one) { stages.push_back(one); });
+    return stages;
+}
+
+void walk_latent_layer(const walker& rank, bool dense) {
+    rank.replicated("attention.qkv", hidden, 12);
+    rank.column_parallel("attention.qkv", 12, 4 * 6);
+    rank.replicated("attention.qkv", hidden, 8 + 2);
+    rank.column_parallel("attention.qkv", 8, 4 * (4 + 4));
+    matmul_trace::attention_core(rank.trace, "attention.core", rank.sequences, 4 / rank.tp, 6, 4,
+                                 matmul_trace::causal());
+    rank.row_parallel("attention.output", 4 * 4, hidden);
+    if (dense) {
+        rank.mlp("mlp", hidden, 20, true);
+        return;
+    }
+    rank.replicated("moe.router", hidden, 8);
+    for (int choice = 0; choice < 2; ++choice) {
+        rank.mlp("moe.experts", hidden, 8, true);
+    }
+    rank.mlp("moe.shared", hidden, 12, true);
+    rank.replicated("moe.shared", hidden, 1);
+}
+
+void walk_sparse(const walker& rank, const std::vector<std::uint64_t>& layers, bool last, std::uint64_t padded) {
+    for (const std::uint64_t layer : layers) {
+        walk_latent_layer(rank, layer == 0);
+    }
+    if (last) {
+        rank.lm_head(hidden, 50, padded);
+        step depth;
+        const walker inside{depth, rank.sequences, rank.tp, rank.tp_rank, rank.useful, rank.sequence_parallel};
+        inside.column_parallel("mtp", 2 * hidden, hidden);
+        walk_latent_layer(inside, false);
+        inside.lm_head(hidden, 50, padded);
+        rank.trace.append_as("mtp", depth);
+    }
+}
+
+// ---- all ranks together ----
+
+tally mixed_tally(const mask_set& masks, std::size_t which) {
+    const auto& batches = matmul_trace::mixed_batches();
+    return matmul_trace::tally_of(masks, batches[which % batches.size()]);
+}
+
+/// Over all ranks, those of dp x cp with batches of their own, against the model over all batches.
+void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes, const rank_options& options,
+               const convention& how, const training_plan& plan) {
+    const std::uint64_t world = sizes.dp * sizes.cp * sizes.tp * sizes.pp;
+    const flop_counter whole(model, how, plan);
+    breakdown all_ranks;
+    tally all{whole.masks()};
+    for (std::uint64_t rank = 0; rank < world; ++rank) {
+        const parallel_layout layout(sizes, world, rank);
+        const parallel_coordinates where = layout.coordinates();
+        const tally own = mixed_tally(whole.masks(), where.dp * sizes.cp + where.cp);
+        all_ranks += flop_counter(rank_parts(model, layout, options), how, plan).evaluate(own);
+        if (where.tp == 0 && where.pp == 0) {
+            all += own;
+        }
+    }
+    const breakdown expected = whole.evaluate(all);
+    INFO(how.name << ": dp " << sizes.dp << " cp " << sizes.cp << " tp " << sizes.tp << " pp " << sizes.pp << " vpp "
+                  << sizes.vpp << " ep " << sizes.ep);
+    for (const component_flops& component : expected.components()) {
+        INFO(component.name.view());
+        for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
+            REQUIRE(all_ranks[component.name.view()].get(view::useful, during) == component.get(view::useful, during));
+        }
+    }
+    REQUIRE(all_ranks.total() == expected.total());
+    REQUIRE(all_ranks.components().size() == expected.components().size());
+}
+
+}  // namespace
+
+TEST_CASE("Ranks of a dense model run the matmuls of their split shapes") {
+    const std::vector<std::vector<std::uint64_t>> thirds{{0, 1}, {2, 3}, {4, 5}};
+    const std::vector<std::vector<std::uint64_t>> interleaved{{0, 3}, {1, 4}, {2, 5}};
+    std::size_t number = 0;
+    for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
+        for (const std::uint64_t kv_heads : {8U, 2U}) {
+            if (skipped_when_sanitized(number++, 5)) {
+                continue;
+            }
+            const std::vector<model_part> model = parts_of(dense_model(kv_heads));
+            const std::uint64_t padded = tp == 8 ? 40 : tp == 4 ? 40 : tp == 2 ? 38 : 37;
+            check_ranks(model, {.tp = tp, .pp = 3}, {}, [&](const walker& rank, std::uint64_t pp) {
+                walk_dense(rank, thirds[pp], pp == 2, kv_heads, padded);
+            });
+            check_ranks(model, {.tp = tp, .pp = 3, .vpp = 2}, {.tensor = {.kv = few_kv_heads::gathered}},
+                        [&](const walker& rank, std::uint64_t pp) {
+                            walk_dense(rank, interleaved[pp], pp == 2, kv_heads, padded, true);
+                        });
+        }
+    }
+}
+
+TEST_CASE("Uneven pipelines, a chunk without layers, and a vocabulary padded further") {
+    const std::vector<std::vector<std::uint64_t>> layers{{0, 4, 5}, {}, {1, 2, 3}};
+    const rank_options options{.layers_of_chunks = {1, 0, 3, 2, 0, 0}, .tensor = {.make_vocab_size_divisible_by = 16}};
+    std::size_t number = 0;
+    for (const std::uint64_t tp : {1U, 2U, 4U}) {
+        if (skipped_when_sanitized(++number, 3)) {
+            continue;
+        }
+        const std::uint64_t padded = tp == 4 ? 64 : tp == 2 ? 64 : 48;
+        check_ranks(parts_of(dense_model(2)), {.tp = tp, .pp = 3, .vpp = 2}, options,
+                    [&](const walker& rank, std::uint64_t pp) { walk_dense(rank, layers[pp], pp == 2, 2, padded); });
+    }
+}
+
+TEST_CASE("Ranks of a latent attention with experts and multi-token prediction run the matmuls of their shapes") {
+    const std::vector<model_part> model = with_mtp(sparse_model());
+    std::size_t number = 0;
+    for (const bool sequence_parallel : {false, true}) {
+        for (const std::uint64_t tp : {1U, 2U, 4U}) {
+            if (skipped_when_sanitized(number++, 4)) {
+                continue;
+            }
+            const std::uint64_t padded = tp == 4 ? 52 : 50;
+            check_ranks(model, {.tp = tp, .pp = 2}, {.layers_of_chunks = {3, 1}, .tensor = {sequence_parallel}},
+                        [&](const walker& rank, std::uint64_t pp) {
+                            walk_sparse(rank,
+                                        pp == 0 ? std::vector<std::uint64_t>{0, 1, 2} : std::vector<std::uint64_t>{3},
+                                        pp == 1, padded);
+                        });
+        }
+    }
+}
+
+TEST_CASE("One fused matrix of q, k and v is split by heads") {
+    transformer<gqa, gated_mlp> model = dense_model(2);
+    model.attention.fused_qkv = true;
+    model.feed_forward.fused_gate_up = true;
+    std::size_t number = 0;
+    for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
+        if (skipped_when_sanitized(++number, 4)) {
+            continue;
+        }
+        check_ranks(parts_of(model), {.tp = tp}, {}, [&](const walker& rank, std::uint64_t) {
+            walk_dense(rank, {0, 1, 2, 3, 4, 5}, true, 2, tp == 1 ? 37 : tp == 2 ? 38 : 40);
+        });
+    }
+}
+
+TEST_CASE("A fused matrix of q, k and v whose products do not divide by tp splits where three matrices do") {
+    const auto of_ranks = [](bool fused) {
+        const gqa attention{.num_heads = 4, .num_kv_heads = 1, .head_dim = 1, .fused_qkv = fused};
+        const std::vector<model_part> whole{{.name = "layer", .cost = attention.cost({.hidden_size = 5})}};
+        cost all;
+        for (std::uint64_t rank = 0; rank < 4; ++rank) {
+            const std::vector<model_part> own = tensor_parts(whole, 4, rank);
+            all += cost_of({own.data(), own.size()});
+        }
+        return all;
+    };
+    const cost fused = of_ranks(true);
+    const cost separate = of_ranks(false);
+    tally batch(fused.masks());
+    batch.add_lengths(std::vector<int>{7});
+    CHECK(fused.parameters() == separate.parameters());
+    CHECK(evaluate(fused, batch).total(view::padded) == evaluate(separate, batch).total(view::padded));
+    CHECK(evaluate(fused, batch).total(view::useful) == evaluate(separate, batch).total(view::useful));
+}
+
+TEST_CASE("Useful FLOPs of all ranks are those of the model, in every phase and under every convention") {
+    const std::vector<model_part> dense = parts_of(dense_model(2));
+    const std::vector<model_part> sparse = with_mtp(sparse_model());
+    const std::vector<parallel_sizes> layouts{{.dp = 2, .tp = 2},
+                                              {.cp = 2, .tp = 4, .pp = 2},
+                                              {.dp = 2, .cp = 2, .tp = 2, .pp = 2, .ep = 4},
+                                              {.dp = 4, .pp = 2, .ep = 2},
+                                              {.pp = 1, .vpp = 2}};
+    for (const convention* how : conventions::all) {
+        if (how->parameters == counted_weights::stored) {
+            continue;  // counts what is stored, and every rank stores its norms
+        }
+        for (const parallel_sizes& sizes : layouts) {
+            check_sum(dense, sizes, {.tensor = {.make_vocab_size_divisible_by = 8}}, *how, {});
+            check_sum(sparse, sizes, {}, *how, {});
+        }
+    }
+    // A pipeline alone stores everything once, so that this holds for stored weights too.
+    check_sum(dense, {.pp = 3}, {}, conventions::hf_6nd, {});
+    check_sum(sparse, {.pp = 4}, {}, conventions::hf_6nd, {});
+}
+
+TEST_CASE("A gradient that must reach an earlier rank passes through the ranks between") {
+    const std::vector<model_part> dense = parts_of(dense_model(2));
+    const std::vector<model_part> sparse = with_mtp(sparse_model());
+    const auto frozen = [](const char* weights, std::uint64_t first, std::uint64_t last) {
+        return plan_rule{.weights = weights, .state = weight_state::frozen, .first_layer = first, .last_layer = last};
+    };
+    const plan_rule adapters{.weights = "*", .state = weight_state::lora, .rank = 4};
+    const plan_rule no_tables{.weights = "embedding", .state = weight_state::frozen};
+    const plan_rule no_head{.weights = "lm_head", .state = weight_state::frozen};
+    const std::vector<training_plan> plans{
+        {.rules = {frozen("*", 2, 5)}},
+        {.rules = {frozen("*", 0, 1), no_tables, no_head}},
+        {.rules = {adapters}},
+        {.rules = {{.weights = "*", .state = weight_state::frozen},
+                   {.weights = "attention.output", .state = weight_state::lora, .rank = 2, .first_layer = 1}}},
+        {.recomputed = recompute::full, .recompute_every = 2},
+    };
+    for (const training_plan& plan : plans) {
+        for (const parallel_sizes& sizes :
+             {parallel_sizes{.pp = 2}, parallel_sizes{.tp = 2, .pp = 2, .vpp = 1}, parallel_sizes{.dp = 2, .tp = 4}}) {
+            check_sum(dense, sizes, {}, conventions::exact, plan);
+            check_sum(sparse, sizes, {}, conventions::exact, plan);
+        }
+    }
+    // Layers 4 and 5 are frozen, on the last rank, and what is below them trains: their gradient to data is there.
+    const training_plan plan{.rules = {frozen("*", 2, 5), no_head, no_tables}};
+    const std::vector<model_part> last = rank_parts(dense, {{.pp = 3}, 3, 2}, {});
+    const breakdown work = evaluate(last, mixed_tally(cost_of(dense).masks(), 2), conventions::exact, plan);
+    CHECK(work["mlp"].get(view::useful, phase::backward_data) == work["mlp"].get(view::useful, phase::forward));
+    CHECK(work["mlp"].get(view::useful, phase::backward_weights) == flops{});
+}
+
+TEST_CASE("Executed FLOPs of all ranks are those of the model, and what ranks compute twice") {
+    const auto executed = [](const std::vector<model_part>& model, const parallel_sizes& sizes,
+                             const tensor_options& tensor) {
+        breakdown sum;
+        for (std::uint64_t rank = 0; rank < sizes.tp * sizes.pp; ++rank) {
+            const parallel_layout layout(sizes, sizes.tp * sizes.pp, rank);
+            sum += evaluate(rank_parts(model, layout, {.tensor = tensor}), mixed_tally(cost_of(model).masks(), 3));
+        }
+        return sum;
+    };
+    // Nothing is computed twice where heads divide and the vocabulary is padded alike: equal to the integer.
+    const std::vector<model_part> dense = parts_of(dense_model(4, 40));
+    const breakdown whole = evaluate(dense, mixed_tally(cost_of(dense).masks(), 3));
+    CHECK(executed(dense, {.tp = 4, .pp = 2, .vpp = 3}, {}).total(view::executed) == whole.total(view::executed));
+    // With 4 key and value heads on 8 ranks k and v run twice.
+    const breakdown eight = executed(dense, {.tp = 8, .pp = 2}, {});
+    const flops kv = evaluate(cost{}.add("kv", linear{.in_features = hidden, .out_features = 2 * 4 * 8, .applied = 6}),
+                              mixed_tally({}, 3))
+                         .total(view::executed);
+    CHECK(eight.total(view::executed) == whole.total(view::executed) + kv);
+    CHECK(eight.total(view::useful) == whole.total(view::useful));
+    CHECK(executed(dense, {.tp = 8}, {.kv = few_kv_heads::gathered}).total(view::executed) ==
+          whole.total(view::executed));
+    // The router and MLA's down projections run on every rank, and with sequence parallelism once.
+    const std::vector<model_part> sparse = parts_of(sparse_model());
+    const breakdown once = evaluate(sparse, mixed_tally(cost_of(sparse).masks(), 3));
+    CHECK(executed(sparse, {.tp = 2}, {.sequence_parallel = true}).total(view::executed) == once.total(view::executed));
+    CHECK(executed(sparse, {.tp = 2}, {})["moe.router"].total(view::executed) ==
+          2 * once["moe.router"].total(view::executed));
+    CHECK(executed(sparse, {.tp = 2}, {})["moe.experts"].total(view::executed) ==
+          once["moe.experts"].total(view::executed));
+}
+
+TEST_CASE("The indexer of sparse attention runs on all tokens on every rank, with sequence parallelism too") {
+    const layer where{0, hidden, mask::top_k(4)};
+    const mla attention{.num_heads = 4, .kv_lora_rank = 8, .qk_nope_head_dim = 4, .v_head_dim = 4};
+    const lightning_indexer indexer{.num_heads = 2, .head_dim = 4, .query_size = hidden};
+    const std::vector<model_part> model{
+        {.name = "layer", .cost = attention.cost(where) + indexer.cost(where), .first_layer = 0}};
+    const mask_set masks = cost_of(model).masks();
+    const breakdown whole = evaluate(model, mixed_tally(masks, 2));
+    breakdown useful;
+    for (std::uint64_t rank = 0; rank < 2; ++rank) {
+        const std::vector<model_part> stages = tensor_parts(model, 2, rank, 1, {.sequence_parallel = true});
+        const breakdown work = evaluate(stages, mixed_tally(masks, 2));
+        CHECK(work["attention.indexer"].total(view::padded) == whole["attention.indexer"].total(view::padded));
+        CHECK(2 * work["attention.core"].total(view::padded) == whole["attention.core"].total(view::padded));
+        useful += work;
+    }
+    CHECK(useful["attention.indexer"].total(view::useful) == whole["attention.indexer"].total(view::useful));
+}
+
+TEST_CASE("Projections to a latent of experts are whole on every rank, behind the head too") {
+    const moe experts{.num_experts = 8,
+                      .num_experts_per_tok = 2,
+                      .intermediate_size = 12,
+                      .shared_intermediate_size = 8,
+                      .latent_size = 4};
+    const transformer<gqa, moe> described{.hidden_size = hidden,
+                                          .num_layers = 1,
+                                          .attention = {.num_heads = 4, .num_kv_heads = 4, .head_dim = 4},
+                                          .feed_forward = experts,
+                                          .vocab = {.size = 40}};
+    std::vector<model_part> model = parts_of(described);
+    const layer where{0, hidden, mask::causal()};
+    const cost parts[] = {described.attention.cost(where), experts.cost(where)};
+    multi_token_prediction{.num_layers = 1}.for_each_part(parts, hidden, described.vocab,
+                                                          [&](const model_part& one) { model.push_back(one); });
+    const auto walk_layer = [](const walker& rank) {
+        rank.attention(hidden, 4, 4, 4, matmul_trace::causal());
+        rank.replicated("moe.router", hidden, 8);
+        rank.replicated("moe.latent", hidden, 4);
+        for (int choice = 0; choice < 2; ++choice) {
+            rank.mlp("moe.experts", 4, 12, true);
+        }
+        rank.trace.weight("moe.latent", rank.tokens(), 4,
+                          rank.useful || rank.sequence_parallel ? hidden / rank.tp : hidden);
+        rank.mlp("moe.shared", hidden, 8, true);
+    };
+    for (const bool sequence_parallel : {false, true}) {
+        for (const std::uint64_t tp : {1U, 2U, 4U}) {
+            check_ranks(model, {.tp = tp}, {.tensor = {sequence_parallel}}, [&](const walker& rank, std::uint64_t) {
+                walk_layer(rank);
+                rank.lm_head(hidden, 40, 40);
+                step depth;
+                const walker inside{depth, rank.sequences, tp, rank.tp_rank, rank.useful, sequence_parallel};
+                inside.column_parallel("mtp", 2 * hidden, hidden);
+                walk_layer(inside);
+                inside.lm_head(hidden, 40, 40);
+                rank.trace.append_as("mtp", depth);
+            });
+        }
+    }
+}
+
+TEST_CASE("Recurrent states are dealt whole, so that conventions that count them by rules of their own add up") {
+    const layer where{0, hidden, mask::causal()};
+    const mamba2 scan{.num_heads = 4, .head_dim = 6, .n_groups = 2, .state_size = 3, .conv_kernel = 4};
+    const gated_delta_net delta{
+        .num_key_heads = 2, .num_value_heads = 4, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4};
+    const std::vector<model_part> model{{.name = "layer", .cost = scan.cost(where), .first_layer = 0, .repeat = 3},
+                                        {.name = "layer", .cost = delta.cost(where), .first_layer = 3, .repeat = 1}};
+    for (const convention* how : conventions::all) {
+        if (how->parameters != counted_weights::stored) {
+            check_sum(model, {.tp = 2, .pp = 2}, {}, *how, {});
+        }
+    }
+    // Two value heads have no third part: 6 FLOPs of each element of a state stay together.
+    const gated_delta_net two{
+        .num_key_heads = 3, .num_value_heads = 2, .key_head_dim = 4, .value_head_dim = 2, .conv_kernel = 3};
+    cost state;
+    const cost of_two = two.cost(where);
+    for (const cost_row& row : of_two.rows()) {
+        if (row.kind == term::delta_rule) {
+            state.add_state("mixer.state", row.useful / 2, term::delta_rule, 0, 0, dealing::even());
+        }
+    }
+    const std::vector<model_part> alone{{.name = "layer", .cost = state, .first_layer = 0}};
+    CHECK(error_of([&] { return tensor_parts(alone, 3, 0); }) ==
+          "mixer.state: must be a multiple of tp (3), got 16 products a token");
+}
+
+TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
+    const auto executed = [](const std::vector<model_part>& model, std::uint64_t rank) {
+        return evaluate(tensor_parts(model, 2, rank), mixed_tally(cost_of(model).masks(), 2))["lm_head"].total(
+            view::padded);
+    };
+    const auto head = [](const dealing& dealt) {
+        cost classes;
+        classes.add("lm_head", linear{.in_features = hidden, .out_features = 6, .kind = term::lm_head, .dealt = dealt});
+        return std::vector<model_part>{{.name = "lm_head", .role = part_role::head, .cost = classes}};
+    };
+    const flops whole = evaluate(head({}), mixed_tally({}, 2))["lm_head"].total(view::padded);
+    const std::vector<model_part> classifier = head(dealing::replicated());
+    CHECK(executed(classifier, 0) == whole);
+    CHECK(executed(classifier, 1) == whole);
+    const std::vector<model_part> small = head(dealing::vocabulary());
+    CHECK(2 * executed(small, 0) == whole);
+    CHECK(2 * executed(small, 1) == whole);
+    CHECK(small[0].cost == vocabulary{.size = 6}.head_cost(hidden).with_rows([](cost_row row) {
+        row.flow = {};
+        return row;
+    }));
+    CHECK(
+        error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
+        "lm_head: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or by a "
+        "rule in tensor_options::rules");
+    CHECK(error_of([&] { return tensor_parts(head(dealing::vocabulary(5)), 2, 0); }) ==
+          "lm_head: its row is not of the 5 words that it says");
+    // A table of words is cut like the matrix to them, with or without one.
+    const model_part table{
+        .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
+    CHECK(2 * trained_parameters(tensor_parts({&table, 1}, 2, 0), {}).stored == 6 * hidden);
+}
+
+TEST_CASE("Each rank stores its part of the weights") {
+    const std::vector<model_part> sparse = parts_of(sparse_model());
+    const auto stored = [&sparse](const parallel_sizes& sizes, std::uint64_t rank) {
+        const std::uint64_t world = sizes.dp * sizes.tp * sizes.pp;
+        return trained_parameters(rank_parts(sparse, {sizes, world, rank}), {}).stored;
+    };
+    const std::uint64_t all = cost_of(sparse).parameters();
+    CHECK(stored({}, 0) == all);
+    CHECK(stored({.pp = 2}, 0) + stored({.pp = 2}, 1) == all);
+    // Three layers of 8 experts, three matrices each: 1 / ep of them.
+    const std::uint64_t experts = 3 * 8 * 3 * hidden * 8;
+    CHECK(stored({.dp = 4, .ep = 4}, 0) == all - experts + experts / 4);
+    latent_model measured = sparse_model();
+    measured.feed_forward.sparse.routed_is_measured = true;
+    CHECK(trained_parameters(tensor_parts(parts_of(measured), 2, 0, 4), {}).stored ==
+          trained_parameters(tensor_parts(sparse, 2, 0, 4), {}).stored);
+    const std::vector<model_part> deeper = with_mtp(sparse_model());
+    CHECK(trained_parameters(tensor_parts(deeper, 1, 0, 4), {}).stored ==
+          cost_of(deeper).parameters() - 4 * (experts / 3 - experts / 12));
+    // Whole on both ranks: norms, the router, the shared expert's gate, MLA's down projections.
+    const std::uint64_t twice = hidden + 4 * (2 * hidden + 20) + 3 * (hidden * 8 + hidden) + 4 * hidden * (12 + 10);
+    CHECK(stored({.tp = 2}, 0) + stored({.tp = 2}, 1) == all + twice);
+}
+
+TEST_CASE("A7, as work: measured visits exist where the experts are, and are counted once") {
+    latent_model described = sparse_model();
+    described.feed_forward.sparse.routed_is_measured = true;
+    const std::vector<model_part> model = parts_of(described);
+    const mask_set masks = cost_of(model).masks();
+    // Rank 0 runs layers 0 (dense) and 1, rank 1 layers 2 and 3: each knows the visits to its own experts only.
+    const std::uint64_t visits[] = {31, 57};
+    tally tokens{masks};
+    tokens.add_lengths(std::vector<std::uint32_t>{7, 12, 1});
+    breakdown all_ranks;
+    tally all = tokens;
+    for (std::uint64_t pp = 0; pp < 2; ++pp) {
+        tally own = tokens;
+        own.add_routed(visits[pp], visits[pp]);
+        all.add_routed(visits[pp], visits[pp]);
+        for (std::uint64_t tp = 0; tp < 2; ++tp) {
+            const parallel_sizes sizes{.tp = 2, .pp = 2};
+            const breakdown work = evaluate(rank_parts(model, {sizes, 4, 2 * pp + tp}), own);
+            // Three matrices, of which a tensor parallel rank has half.
+            CHECK(work["moe.experts"].get(view::useful, phase::forward) ==
+                  flops{visits[pp] * 2 * 3 * hidden * (8 / 2)});
+            all_ranks += work;
+        }
+    }
+    CHECK(all_ranks["moe.experts"].total(view::useful) == evaluate(model, all)["moe.experts"].total(view::useful));
+    CHECK(all_ranks.total() == evaluate(model, all).total());
+    // A rank without experts needs no visits, and the statistics of the head are the last rank's alone.
+    const std::vector<model_part> first = rank_parts(model, {{.pp = 4}, 4, 0});
+    CHECK_FALSE(evaluate(first, tokens).total() == flops{});
+    const breakdown of_first = evaluate(first, tokens);
+    for (const component_flops& component : of_first.components()) {
+        CHECK(component.name.view() != "lm_head");
+        CHECK(component.name.view() != "moe.experts");
+    }
+}
+
+TEST_CASE("H6, as work: totals are reduced over the data parallel group, the peak is that of all ranks") {
+    const std::vector<model_part> model = parts_of(dense_model(2));
+    const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2, .pp = 3};
+    const std::uint64_t world = 24;
+    const flop_counter whole(model);
+    tally over_data{whole.masks()};
+    tally over_all{whole.masks()};
+    flops by_ranks;
+    for (std::uint64_t rank = 0; rank < world; ++rank) {
+        const parallel_layout layout(sizes, world, rank);
+        const parallel_coordinates where = layout.coordinates();
+        const tally own = mixed_tally(whole.masks(), where.dp * 2 + where.cp);
+        over_all += own;
+        by_ranks += evaluate(rank_parts(model, layout), own).total();
+    }
+    const parallel_layout first(sizes, world, 0);
+    for (const std::uint64_t rank : first.group(parallel_axis::dp | parallel_axis::cp)) {
+        const parallel_coordinates where = first.at(rank).coordinates();
+        over_data += mixed_tally(whole.masks(), where.dp * 2 + where.cp);
+    }
+    // The ranks' own work is that of the model over the data parallel group: all ranks' tallies are tp·pp times it.
+    CHECK(by_ranks == whole.total(over_data));
+    CHECK(whole.total(over_all) == 6 * by_ranks);
+    const measurement step{.seconds = 0.5, .gpus = world, .peak_tflops = 1e-6};
+    const double mfu = utilize(whole.evaluate(over_data), over_data, step).mfu;
+    CHECK(mfu == Approx(to_double(by_ranks) / (0.5 * 24 * 1e6)).epsilon(1e-15));
+}
+
+TEST_CASE("A size that tensor parallelism cannot split is a named error") {
+    const auto split = [](const std::vector<model_part>& model, std::uint64_t tp, const tensor_options& how = {}) {
+        return error_of([&] { return tensor_parts(model, tp, 0, 1, how); });
+    };
+    CHECK(split(parts_of(dense_model(2)), 3) ==
+          "num_attention_heads: must be a multiple of tp (3), got 8 (attention.qkv/q_proj)");
+    CHECK(split(parts_of(dense_model(8)), 16) ==
+          "num_attention_heads: must be a multiple of tp (16), got 8 (attention.qkv/q_proj)");
+    transformer<gqa, gated_mlp> odd = dense_model(2);
+    odd.attention.num_heads = 12;
+    odd.attention.num_kv_heads = 3;
+    CHECK(split(parts_of(odd), 2) ==
+          "num_key_value_heads: must be a multiple or a divisor of tp (2), got 3 (attention.qkv/k_proj)");
+    CHECK(split(parts_of(odd), 6) == "no error");
+    odd.attention.fused_qkv = true;
+    CHECK(split(parts_of(odd), 2) ==
+          "num_key_value_heads: must be a multiple or a divisor of tp (2), got 3 (attention.qkv/qkv_proj)");
+    // Three heads beside one: of a model with several kinds of attention the error says which it is.
+    odd.attention.num_heads = 3;
+    odd.attention.num_kv_heads = 1;
+    CHECK(split(parts_of(odd), 2) ==
+          "num_attention_heads: must be a multiple of tp (2), got 3 (attention.qkv/qkv_proj)");
+    transformer<gqa, gated_mlp> narrow = dense_model(8);
+    narrow.feed_forward.intermediate_size = 18;
+    CHECK(split(parts_of(narrow), 4) == "intermediate_size: must be a multiple of tp (4), got 18 (mlp/gate_proj)");
+    latent_model experts = sparse_model();
+    experts.feed_forward.sparse.num_experts = 6;
+    CHECK(error_of([&] { return tensor_parts(parts_of(experts), 1, 0, 4); }) ==
+          "num_experts: must be a multiple of ep (4), got 6 (moe.experts/gate_proj)");
+    experts = sparse_model();
+    experts.feed_forward.sparse.shared_intermediate_size = 10;
+    CHECK(split(parts_of(experts), 4) ==
+          "shared_expert_intermediate_size: must be a multiple of tp (4), got 10 (moe.shared/gate_proj)");
+    CHECK(split(parts_of(dense_model(2)), 0) == "tp: must be at least 1, got 0");
+    CHECK(split(parts_of(dense_model(2)), 1, {.make_vocab_size_divisible_by = 0}) ==
+          "make_vocab_size_divisible_by: must be at least 1, got 0");
+    CHECK(error_of([] { return tensor_parts({}, 2, 2); }) == "tp_rank: must be below tp, 2, got 2");
+    CHECK(error_of([] {
+              return rank_parts(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
+          }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
+}
+
+namespace {
+
+/// A user's own attention with names of its own: queries and keys from one matrix, values from another, and an output.
+/// As many products as `gqa` has.
+struct own_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t num_kv_heads = 0;
+    std::uint64_t head_dim = 0;
+    bool says_how = true;
+
+    [[nodiscard]] floptally::cost cost(const layer& where) const {
+        const auto said = [this](const dealing& dealt) { return says_how ? dealt : dealing{}; };
+        const value::set q = value::made(0);
+        const value::set k = value::made(1);
+        const value::set v = value::made(2);
+        const value::set seen = value::made(3);
+        const auto from_stream = [&](std::uint64_t heads, const char* weight, value::set writes, const dealing& dealt) {
+            return linear{.in_features = where.hidden_size,
+                          .out_features = heads * head_dim,
+                          .weight = weight,
+                          .reads = value::stream,
+                          .writes = writes,
+                          .dealt = said(dealt)};
+        };
+        floptally::cost sum;
+        sum.add("mine", from_stream(num_heads, "look", q, dealing::heads(num_heads)));
+        sum.add("mine", from_stream(num_kv_heads, "offer", k, dealing::kv_heads(num_kv_heads)));
+        sum.add("mine", from_stream(num_kv_heads, "give", v, dealing::kv_heads(num_kv_heads)));
+        sum.add("mine", attention_core{num_heads, head_dim, head_dim, q, k, v, seen}, where.attends);
+        sum.add("mine", linear{.in_features = num_heads * head_dim,
+                               .out_features = where.hidden_size,
+                               .weight = "join",
+                               .reads = seen,
+                               .dealt = said(dealing::heads(num_heads))});
+        return sum;
+    }
+};
+
+/// A user's own experts, under names of their own.
+struct own_experts {
+    bool says_how = true;
+
+    [[nodiscard]] floptally::cost cost(const layer& where) const {
+        const dealing dealt = says_how ? dealing::experts(8, 24) : dealing{};
+        floptally::cost sum;
+        sum.add("choice", linear{.in_features = where.hidden_size,
+                                 .out_features = 8,
+                                 .kind = term::router,
+                                 .weight = "gate",
+                                 .reads = value::stream,
+                                 .writes = value::made(0),
+                                 .dealt = dealing::replicated()});
+        add_matrices(sum, "chosen",
+                     linear{.in_features = where.hidden_size,
+                            .out_features = 24,
+                            .applied = 2,
+                            .stored = 8,
+                            .reads = value::stream,
+                            .writes = value::made(1),
+                            .dealt = dealt},
+                     true);
+        return sum;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("A user's own attention and experts split like the library's, where they say how they are dealt") {
+    const auto split = [](const auto& model, std::uint64_t tp, std::uint64_t rank, std::uint64_t ep,
+                          const tensor_options& how) {
+        const std::vector<model_part> parts = tensor_parts(parts_of(model), tp, rank, ep, how);
+        return std::pair(evaluate(parts, mixed_tally(cost_of(parts).masks(), 2)), trained_parameters(parts, {}).stored);
+    };
+    for (const std::uint64_t kv_heads : {8U, 2U, 1U}) {
+        const transformer<gqa, moe> known{
+            .hidden_size = hidden,
+            .num_layers = 2,
+            .attention = {.num_heads = 8, .num_kv_heads = kv_heads, .head_dim = 8},
+            .feed_forward = {.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 24},
+            .vocab = {.size = 37}};
+        const transformer<own_attention, own_experts> own{
+            .hidden_size = hidden, .num_layers = 2, .attention = {8, kv_heads, 8}, .vocab = {.size = 37}};
+        for (const few_kv_heads kv : {few_kv_heads::replicated, few_kv_heads::gathered}) {
+            for (const std::uint64_t tp : {1U, 2U, 4U, 8U}) {
+                for (const std::uint64_t ep : {1U, 4U}) {
+                    const tensor_options how{.kv = kv};
+                    for (std::uint64_t rank = 0; rank < tp; ++rank) {
+                        const auto [expected, stored] = split(known, tp, rank, ep, how);
+                        const auto [counted, own_stored] = split(own, tp, rank, ep, how);
+                        for (const view seen : {view::useful, view::padded, view::executed}) {
+                            REQUIRE(counted["mine"].total(seen) == expected["attention.qkv"].total(seen) +
+                                                                       expected["attention.core"].total(seen) +
+                                                                       expected["attention.output"].total(seen));
+                            REQUIRE(counted["chosen"].total(seen) == expected["moe.experts"].total(seen));
+                            REQUIRE(counted.total(seen) == expected.total(seen));
+                        }
+                        REQUIRE(own_stored == stored);
+                    }
+                }
+            }
+        }
+    }
+    const auto problem = [](const own_attention& attention, const own_experts& experts, std::uint64_t tp,
+                            std::uint64_t ep) {
+        const transformer<own_attention, own_experts> model{.hidden_size = hidden,
+                                                            .num_layers = 1,
+                                                            .attention = attention,
+                                                            .feed_forward = experts,
+                                                            .vocab = {.size = 48}};
+        return error_of([&] { return tensor_parts(parts_of(model), tp, 0, ep); });
+    };
+    const std::string no_rule =
+        ": nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or by a rule "
+        "in "
+        "tensor_options::rules";
+    CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8 (mine/look)");
+    CHECK(problem({8, 8, 8}, {}, 1, 3) == "num_experts: must be a multiple of ep (3), got 8 (chosen/gate_proj)");
+    CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_rule);
+    CHECK(problem({8, 8, 8, false}, {}, 1, 1) == "no error");
+    CHECK(problem({8, 8, 8}, {false}, 2, 1) == "chosen/gate_proj" + no_rule);
+    CHECK(problem({8, 8, 8}, {false}, 1, 1) == "no error");
+    CHECK(problem({8, 8, 8}, {false}, 1, 2) == "chosen/gate_proj" + no_rule);
+    CHECK(problem({6, 4, 8}, {}, 2, 1) == "no error");
+}
+
+TEST_CASE("What a row says may be wrong, or be said in several ways: a named error") {
+    const auto split = [](const linear& one, const linear& other, const tensor_options& how = {}) {
+        cost own;
+        own.add("mine", one);
+        own.add("mine", other);
+        const model_part part{.name = "layer", .cost = own, .first_layer = 0};
+        return error_of([&] { return tensor_parts({&part, 1}, 2, 0, 1, how); });
+    };
+    const auto matrix = [](const dealing& dealt) {
+        return linear{.in_features = 6, .out_features = 12, .dealt = dealt};
+    };
+    const std::string several =
+        "mine: several matrices that are split differently are one row: give them names (linear::weight), or a rule in "
+        "tensor_options::rules";
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated())) == several);
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated()), {.rules = {{"mine", tensor_split::even}}}) ==
+          "no error");
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::rows())) == "no error");
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::heads(3))) == "mine: must be a multiple of tp (2), got 3");
+    CHECK(split(matrix(dealing::kv_heads(0)), matrix(dealing::kv_heads(0))) ==
+          "mine: its row does not say how many key and value heads it has: its dealt is to be dealing::kv_heads of "
+          "their number");
+    CHECK(split(matrix(dealing::fused_qkv(3, 0)), matrix(dealing::fused_qkv(3, 0))) ==
+          "mine: q, k and v are one row that does not say how many heads each has: its dealt is to be "
+          "dealing::fused_qkv of both numbers");
+    CHECK(split(matrix({}), matrix({}), {.rules = {{"mine", tensor_split::unsaid}}}) ==
+          "tensor_options::rules: a rule must say how its weights are split");
+}
+
+TEST_CASE("A layer of the user's own needs a rule, which then holds") {
+    cost own;
+    own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
+    const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};
+    const auto forward = [&model](std::uint64_t tp, tensor_split split) {
+        const tensor_options how{.rules = {{"memory/table", split}}};
+        return evaluate(tensor_parts(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
+    };
+    CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
+          "memory/table: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), "
+          "or by a "
+          "rule in tensor_options::rules");
+    CHECK(error_of([&] { return tensor_parts(model, 1, 0); }) == "no error");
+    CHECK(2 * forward(2, tensor_split::columns) == forward(1, tensor_split::columns));
+    CHECK(forward(2, tensor_split::replicated) == forward(1, tensor_split::columns));
+    CHECK(error_of([&] { return forward(8, tensor_split::columns); }) ==
+          "memory: must be a multiple of tp (8), got 12");
+    // The last rule that names a weight holds, over the library's own too.
+    const std::vector<model_part> dense = parts_of(dense_model(2));
+    const mask_set masks = cost_of(dense).masks();
+    const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::even}, {"mlp", tensor_split::replicated}}};
+    CHECK(evaluate(tensor_parts(dense, 2, 1, 1, whole_mlp), mixed_tally(masks, 1))["mlp"].total(view::padded) ==
+          evaluate(dense, mixed_tally(masks, 1))["mlp"].total(view::padded));
+}
+
+TEST_CASE("The cost on a rank is that of its own stages") {
+    const std::vector<model_part> model = parts_of(dense_model(2));
+    CHECK(num_layers(model) == 6);
+    const std::vector<model_part> last = rank_parts(model, {{.pp = 3}, 3, 2});
+    const tally batch = mixed_tally(cost_of(model).masks(), 2);
+    CHECK(evaluate(cost_on_rank(last), batch).total() == evaluate(last, batch).total());
+    CHECK(even_share(8, 4, 3, "num_experts") == index_range{6, 8});
+    CHECK(error_of([] { return even_share(8, 3, 0, "num_experts"); }) ==
+          "num_experts: must be a multiple of the 3 ranks that share it, got 8");
+    CHECK(error_of([] { return even_share(8, 4, 4, "num_experts"); }) == "rank: must be below 4, got 4");
+}
+
+}  // namespace rank_work_test

@@ -1,0 +1,957 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <iterator>
+#include <optional>
+#include <random>
+#include <span>
+#include <string>
+#include <tuple>
+#include <type_traits>
+#include <vector>
+
+#include <floptally/batch/context_share.hpp>
+#include <floptally/conventions/all.hpp>
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/descriptors/latent_attention.hpp>
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/parallel/context_parallel.hpp>
+#include <floptally/parallel/held_tokens.hpp>
+#include <floptally/parallel/packed_row.hpp>
+#include <floptally/parallel/reduction.hpp>
+#include <floptally/parallel/token_split.hpp>
+#include <floptally/step/meter.hpp>
+#include <floptally/step/utilization.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "layouts.hpp"
+#include "sanitized.hpp"
+#include "thread_world.hpp"
+
+namespace reduction_test {
+namespace {
+
+using floptally::axis_set;
+using floptally::every_axis;
+using floptally::extremes;
+using floptally::flop_counter;
+using floptally::flops;
+using floptally::mask;
+using floptally::mask_set;
+using floptally::microbatch_tally;
+using floptally::microbatch_visits;
+using floptally::parallel_axis;
+using floptally::parallel_layout;
+using floptally::parallel_sizes;
+using floptally::ratio;
+using floptally::sequence;
+using floptally::share;
+using floptally::single_rank;
+using floptally::statistic;
+using floptally::statistic_scope;
+using floptally::tally;
+using floptally::tally_reduction;
+using floptally::tally_scope;
+using floptally::view;
+using floptally::conventions::exact;
+using floptally::detail::witnessed_sum;
+namespace scopes = floptally::scopes;
+
+const flop_counter& mistral() {
+    static const flop_counter model(floptally::presets::mistral_7b.cost());
+    return model;
+}
+
+/// A sequence and the slots that it is padded to.
+struct padded_sequence {
+    std::uint32_t length;
+    std::uint32_t slots;
+};
+
+std::vector<padded_sequence> random_batch(std::mt19937_64& random, std::size_t sequences) {
+    constexpr std::uint32_t unit = 128 * 9 * 5 * 7;  // zigzag pieces of most cp up to 64 are whole; others are not cut
+    std::vector<padded_sequence> batch;
+    for (std::size_t i = 0; i < sequences; ++i) {
+        const auto length = static_cast<std::uint32_t>(random() % 9000 + 1);
+        batch.push_back({length, unit * static_cast<std::uint32_t>(1 + i % 2)});
+    }
+    return batch;
+}
+
+void add_whole(tally& to, const padded_sequence& one) { to.add(sequence{one.length}, sequence{one.slots}); }
+
+/// The rows that one of cp ranks has of a sequence whose slots were cut into 2·cp pieces: pieces r and 2·cp − 1 − r.
+void add_zigzag(tally& to, const padded_sequence& one, std::uint64_t cp, std::uint64_t r) {
+    const auto rows = static_cast<std::uint32_t>(one.slots / (2 * cp));
+    for (const std::uint64_t piece : {r, 2 * cp - 1 - r}) {
+        const auto first = static_cast<std::uint32_t>(piece * rows);
+        const std::uint32_t real = one.length <= first ? 0 : std::min(one.length - first, rows);
+        to.add(sequence{.length = real, .past = real == 0 ? 0 : first}, sequence{.length = rows, .past = first});
+    }
+}
+
+/// The values that must not depend on the layout.
+struct global_numbers {
+    std::vector<std::uint64_t> counts;
+    std::vector<flops> work;
+
+    explicit global_numbers(const tally& all) {
+        for (const view seen : {view::useful, view::padded}) {
+            counts.push_back(all.get(seen, statistic::tokens));
+            counts.push_back(all.pairs(seen, mask::causal()));
+            counts.push_back(all.pairs(seen, mask::sliding_window(4096)));
+            work.push_back(mistral().total(all, seen));
+        }
+    }
+    [[nodiscard]] bool operator==(const global_numbers&) const = default;
+};
+
+/// A way in which a framework might count.
+struct counting {
+    tally_scope scope;
+    bool zigzag = false;
+    bool every_virtual_stage = false;
+};
+
+const counting ways[] = {
+    {.scope = scopes::microbatch},
+    {.scope = scopes::microbatch.along_virtual_stages(share::replicated), .every_virtual_stage = true},
+    {.scope = scopes::context_slice, .zigzag = true},
+    {.scope = scopes::context_slice.along(parallel_axis::pp, share::last).along(parallel_axis::tp, share::first),
+     .zigzag = true},
+    {.scope = scopes::microbatch.along(parallel_axis::cp, share::first).along_virtual_stages(share::replicated),
+     .every_virtual_stage = true}};
+
+/// The counts of a rank in a step: its replica's sequences, microbatch by microbatch, on each virtual stage.
+tally counted_on(const parallel_layout& layout, const counting& way,
+                 const std::vector<std::vector<padded_sequence>>& microbatches) {
+    tally mine{mistral().masks()};
+    if (!way.scope[statistic::tokens].holds(layout)) {
+        return mine;
+    }
+    for (std::uint64_t stage = 0; stage < (way.every_virtual_stage ? layout.sizes().vpp : 1); ++stage) {
+        for (const auto& microbatch : microbatches) {
+            for (const padded_sequence& one : microbatch) {
+                if (way.zigzag) {
+                    add_zigzag(mine, one, layout.sizes().cp, layout.coordinates().cp);
+                } else {
+                    add_whole(mine, one);
+                }
+            }
+        }
+    }
+    return mine;
+}
+
+/// Deals the sequences to replicas and microbatches at random; some stay empty.
+std::vector<std::vector<std::vector<padded_sequence>>> dealt(const std::vector<padded_sequence>& batch,
+                                                             std::uint64_t replicas, std::mt19937_64& random) {
+    std::vector<std::vector<std::vector<padded_sequence>>> of_replica(replicas);
+    const std::uint64_t microbatches = random() % 4 + 1;
+    for (auto& replica : of_replica) {
+        replica.resize(microbatches);
+    }
+    for (const padded_sequence& one : batch) {
+        of_replica[random() % replicas][random() % microbatches].push_back(one);
+    }
+    return of_replica;
+}
+
+mask_set some_masks() {
+    mask_set masks;
+    masks.push_back(mask::sliding_window(100), "masks");
+    return masks;
+}
+
+tally tally_of(std::initializer_list<std::uint32_t> lengths) {
+    tally mine{some_masks()};
+    for (const std::uint32_t length : lengths) {
+        mine.add(sequence{length});
+    }
+    return mine;
+}
+
+/// Counts what is asked of it.
+struct counting_reducer {
+    std::size_t sums = 0;
+    std::size_t maxima = 0;
+    void sum(std::span<std::uint64_t>) { ++sums; }
+    void max(std::span<std::uint64_t>) { ++maxima; }
+};
+
+std::vector<std::string> no_error(std::size_t ranks) { return std::vector<std::string>(ranks, "no error"); }
+
+template <class Reduction>
+concept scales_without_saying = requires(const Reduction& reduction, const tally& mine) {
+    reduction.scaled(mine);
+};
+
+}  // namespace
+
+TEST_CASE("A1: tokens, pairs and FLOPs are bit-identical for every layout up to 64 and every split into microbatches") {
+    std::mt19937_64 random(1);
+    const std::vector<padded_sequence> batch = random_batch(random, 12);
+    tally all{mistral().masks()};
+    for (const padded_sequence& one : batch) {
+        add_whole(all, one);
+    }
+    const global_numbers expected(all);
+    std::size_t layouts = 0;
+    for (parallel_sizes sizes : layouts_up_to(64)) {
+        for (sizes.vpp = 1; world_of(sizes) * sizes.vpp <= 64; ++sizes.vpp) {
+            const counting& way = ways[layouts++ % std::size(ways)];
+            if (skipped_when_sanitized(layouts, 7)) {
+                continue;
+            }
+            const bool cuts = !way.zigzag || std::all_of(batch.begin(), batch.end(), [&](const padded_sequence& one) {
+                return one.slots % (2 * sizes.cp) == 0;
+            });
+            const counting& used = cuts ? way : ways[0];
+            const parallel_layout layout(sizes, world_of(sizes), 0);
+            const auto of_replica = dealt(batch, sizes.dp, random);
+            const tally empty{mistral().masks()};
+            std::vector<std::uint64_t> sums;
+            for (std::uint64_t rank = 0; rank < layout.world_size(); ++rank) {
+                const parallel_layout here = layout.at(rank);
+                const tally mine = counted_on(here, used, of_replica[here.coordinates().dp]);
+                const witnessed_sum sum(here, floptally::detail::scoped_words(empty, used.scope));
+                const std::vector<std::uint64_t> sent = sum.message(mine.words());
+                sums.resize(sent.size(), 0);
+                std::transform(sent.begin(), sent.end(), sums.begin(), sums.begin(), std::plus<>());
+            }
+            for (const std::uint64_t rank : {std::uint64_t{0}, layout.world_size() - 1}) {
+                const witnessed_sum sum(layout.at(rank), floptally::detail::scoped_words(empty, used.scope));
+                CHECK((global_numbers(tally::from_words(mistral().masks(), sum.globals(sums))) == expected));
+            }
+        }
+    }
+    CHECK(layouts > 3000);
+}
+
+TEST_CASE("A1: ranks that run at once get the same bytes, over all ranks and over the data-parallel group") {
+    std::mt19937_64 random(11);
+    const std::vector<padded_sequence> batch = random_batch(random, 10);
+    tally all{mistral().masks()};
+    for (const padded_sequence& one : batch) {
+        add_whole(all, one);
+    }
+    for (const parallel_sizes& sizes :
+         {parallel_sizes{.dp = 8}, {.dp = 2, .cp = 2, .tp = 2}, {.cp = 3, .tp = 2}, {.dp = 3, .pp = 2, .vpp = 2}, {}}) {
+        const auto of_replica = dealt(batch, sizes.dp, random);
+        for (const axis_set group : {every_axis, axis_set(parallel_axis::dp)}) {
+            thread_world world;
+            const statistic_scope scope =
+                group == every_axis ? scopes::microbatch : scopes::microbatch.trusting_replicas();
+            std::vector<tally> seen(world_of(sizes));
+            const auto ends = thread_world::run(world_of(sizes), [&](std::uint64_t rank) {
+                const parallel_layout here(sizes, world_of(sizes), rank);
+                const auto over = world.over(here, group);
+                const tally_reduction reduction(mistral(), scope, here, over);
+                for (int step = 0; step < 3; ++step) {
+                    const auto& mine = of_replica[here.coordinates().dp];
+                    const microbatch_visits visits{.ran = mine.size(), .added = mine.size()};
+                    seen[rank] = reduction.sum(counted_on(here, {.scope = scope}, mine), over, visits);
+                }
+            });
+            for (std::uint64_t rank = 0; rank < seen.size(); ++rank) {
+                CHECK(ends[rank] == "no error");
+                CHECK(seen[rank] == all);
+            }
+        }
+    }
+}
+
+TEST_CASE("F42: ranks that would evaluate the sum in different conventions are found, without being told") {
+    const floptally::cost model = floptally::presets::llama_3_8b.cost();
+    thread_world world;
+    const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 2}, 2, rank);
+        const auto over = world.over(here, every_axis);
+        const flop_counter counter(model, rank == 0 ? exact : floptally::conventions::verl);
+        static_cast<void>(tally_reduction(counter, scopes::microbatch, here, over));
+    });
+    for (const std::string& end : ends) {
+        CHECK(end == "convention: the ranks do not agree on it, so nothing was added up");
+    }
+    // Where nothing is evaluated, there is none to agree on; and no default that stands for one.
+    const parallel_layout layout({}, 1, 0);
+    single_rank alone;
+    CHECK(reduce(tally_of({5}), scopes::microbatch, layout, alone, std::nullopt) == tally_of({5}));
+    static_assert(!std::is_constructible_v<tally_reduction, const mask_set&, const tally_scope&, const parallel_layout&,
+                                           single_rank&>);
+}
+
+TEST_CASE("F42: a tally is asked for useful or padded amounts, executed ones are an error") {
+    const tally mine = tally_of({5, 200});
+    const std::string problem = "view: must be useful or padded: only FLOPs are executed, a tally has no such amounts";
+    for (const statistic what : {statistic::count, statistic::tokens, statistic::squares, statistic::routed}) {
+        CHECK(error_of([&] { return mine.get(view::executed, what); }) == problem);
+    }
+    for (const mask& m : {mask::causal(), mask::bidirectional(), mask::sliding_window(100), mask::cross_attention()}) {
+        CHECK(error_of([&] { return mine.pairs(view::executed, m); }) == problem);
+    }
+    CHECK(error_of([&] { return mine.get(view::executed, statistic::tokens, floptally::modality::vision); }) ==
+          problem);
+    // FLOPs of that view are counted from the padded amounts, as before.
+    const flop_counter counter(floptally::presets::mistral_7b.cost());
+    tally batch{counter.masks()};
+    batch.add(sequence{10}, sequence{16});
+    CHECK(counter.total(batch, view::executed) == counter.evaluate(batch).total(view::executed));
+}
+
+TEST_CASE("F3: equal shares of a row that a scope declares replicated are an error on every rank") {
+    // Three slots over three ranks, each sequence cut into equal parts: 822 tokens, of which each rank counts 274.
+    floptally::packed_row row;
+    for (const std::uint32_t length : {300U, 222U, 300U}) {
+        row.add(sequence{length});
+    }
+    const floptally::context_parallel_row parts(
+        row, floptally::token_split::zigzag_of_each(std::vector<std::uint32_t>{0, 300, 522, 822}, 3));
+    const parallel_sizes sizes{.dp = 1, .cp = 3, .tp = 2};
+    const auto summed = [&](const tally_scope& scope, auto share_of) {
+        thread_world world;
+        std::vector<std::uint64_t> tokens(6);
+        std::vector<std::string> ends = thread_world::run(6, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 6, rank);
+            const auto over = world.over(here, every_axis);
+            const tally_reduction reduction(mistral(), scope, here, over);
+            tokens[rank] = reduction.sum(share_of(here), over).get(view::useful, statistic::tokens);
+        });
+        ends.push_back(std::to_string(tokens[0]));
+        return ends;
+    };
+    const auto of_row = [&](const parallel_layout& here) {
+        return parts.tally_of(here.coordinates().cp, mistral().masks()).total();
+    };
+    CHECK(parts.tokens(view::useful) == std::vector<std::uint64_t>{274, 274, 274});
+    CHECK(summed(scopes::context_slice, of_row) ==
+          std::vector<std::string>{"no error", "no error", "no error", "no error", "no error", "no error", "822"});
+    for (const tally_scope& scope :
+         {tally_scope(scopes::microbatch), tally_scope(scopes::microbatch.trusting_replicas()),
+          tally_scope(scopes::microbatch.along(parallel_axis::cp, share::first))}) {
+        const std::vector<std::string> ends = summed(scope, of_row);
+        for (std::uint64_t rank = 0; rank < 6; ++rank) {
+            const std::string problem = "and this tally is the share of cp rank " +
+                                        std::to_string(parallel_layout(sizes, 6, rank).coordinates().cp) + " of 3";
+            CHECK(ends[rank].find(problem) != std::string::npos);
+        }
+    }
+    CHECK(summed(scopes::microbatch, of_row)[2] ==
+          "tokens: is replicated over cp, says its scope, and this tally is the share of cp rank 1 of 3: "
+          "scopes::context_slice is sharded over cp");
+    // One statistic alone that is declared otherwise, and the mask's pairs.
+    for (const statistic what : {statistic::count, statistic::tokens, statistic::squares, statistic::pairs}) {
+        CHECK(summed(tally_scope(scopes::context_slice).with(what, scopes::microbatch), of_row)[0].find(
+                  "is replicated over cp, says its scope") != std::string::npos);
+    }
+    // All ranks have the same share, of one and the same rank.
+    const auto ends = summed(scopes::context_slice,
+                             [&](const parallel_layout&) { return parts.tally_of(1, mistral().masks()).total(); });
+    CHECK(ends[0] == "cp_rank: this tally is the share of cp rank 1 of 3, and this rank is 0");
+    CHECK(ends[2] == "sum: 4 ranks refused; their own errors say why");
+
+    // A rank's own addition is found where it says so: slots / cp, as AReaL's issue 1242 has it.
+    const auto by_hand = [&](const parallel_layout& here) {
+        tally mine{mistral().masks()};
+        mine.add_lengths(std::vector<int>{100, 74, 100});
+        mine.mark_share({3, here.coordinates().cp});
+        return mine;
+    };
+    CHECK(summed(scopes::context_slice, by_hand)[6] == "822");
+    CHECK(summed(scopes::microbatch, by_hand)[0] ==
+          "count: is replicated over cp, says its scope, and this tally is the share of cp rank 0 of 3: "
+          "scopes::context_slice is sharded over cp");
+
+    // A layout that has fewer parts than the row was cut into; one whose dp are the cp ranks as well.
+    single_rank alone;
+    const tally mine = parts.tally_of(2, mistral().masks()).total();
+    const auto of_layout = [&](const parallel_sizes& of) {
+        const parallel_layout layout(of, world_of(of), 0);
+        return error_of([&] {
+            return tally_reduction(mistral(), scopes::microbatch, layout, alone).scaled(mine, floptally::equal_lengths);
+        });
+    };
+    CHECK(of_layout({}) == "tokens: is held in 1 parts, says its scope, and this tally is the share of cp rank 2 of 3");
+    CHECK(of_layout({.dp = 6}) == "no error");
+
+    // Tokens that were told show it without any mark.
+    thread_world world;
+    const auto told = thread_world::run(6, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 6, rank);
+        const auto over = world.over(here, every_axis);
+        const std::vector<std::uint64_t> rows{here.coordinates().cp};
+        const floptally::held_tokens held{std::span<const std::uint64_t>(rows)};
+        tally_reduction(mistral(), scopes::context_slice, here, over).require_held(held, over);
+        tally_reduction(mistral(), scopes::microbatch, here, over).require_held(held, over);
+    });
+    for (const std::string& end : told) {
+        CHECK(end.find("are declared to hold the same and hold different ones") != std::string::npos);
+    }
+}
+
+TEST_CASE("F45: a sum over ranks that is summed again is an error on every rank, by hand, scaled and in a meter") {
+    const std::string twice =
+        "count: is sharded over dp, says its scope, and this tally was added up over dp before: sum it once";
+    const parallel_sizes sizes{.dp = 2};
+    const auto run = [&](auto step) {
+        thread_world world;
+        return thread_world::run(2, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 2, rank);
+            const auto over = world.over(here, every_axis);
+            const tally_reduction q(mistral(), scopes::microbatch, here, over);
+            tally mine{mistral().masks()};
+            mine.add(sequence{rank == 0 ? 200U : 1U});
+            step(q, mine, over);
+        });
+    };
+    const std::vector<std::string> everywhere(2, twice);
+    CHECK(run([](const auto& q, const tally& mine, const auto& over) {
+              static_cast<void>(q.sum(q.sum(mine, over), over));
+          }) == everywhere);
+    CHECK(run([](const auto& q, const tally& mine, const auto& over) {
+              static_cast<void>(q.sum(q.scaled(mine, floptally::equal_lengths), over));
+          }) == everywhere);
+    CHECK(run([](const auto& q, const tally& mine, const auto& over) {
+              static_cast<void>(q.scaled(q.sum(mine, over), floptally::equal_lengths));
+          }) == everywhere);
+    CHECK(run([](const auto& q, const tally& mine, const auto& over) {
+              tally both = mine;  // the mark goes with what is added
+              both += q.sum(mine, over);
+              static_cast<void>(q.sum(both, over));
+          }) == everywhere);
+    // One rank's tally alone is a sum: that rank says why, the other that there was one.
+    CHECK(run([](const auto& q, const tally& mine, const auto& over) {
+              const tally all = q.sum(mine, over);
+              static_cast<void>(q.sum(q.messages().layout().rank() == 0 ? all : mine, over));
+          }) == std::vector<std::string>{twice, "sum: rank 0 refused; its own error says why"});
+    // A meter that sums over the ranks, given the sum; one that does not is given nothing else.
+    CHECK(run([&](const auto& q, const tally& mine, const auto& over) {
+              const tally all = q.sum(mine, over);
+              floptally::meter sums(mistral(), {.peak_tflops = 989}, q.by(over));
+              sums.begin_step();
+              sums.microbatch() += all;
+              thread_world::expect(error_of([&] { sums.end_step(1); }) == twice, "the meter refuses");
+              sums.discard_step();
+              sums.begin_step();
+              sums.microbatch() += mine;
+              sums.end_step(1);
+              thread_world::expect(sums.last_step().batch == all, "and counts the next step");
+              floptally::meter declared(mistral(),
+                                        {.gpus = 2, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus});
+              declared.begin_step();
+              declared.microbatch() += all;
+              declared.end_step(1);
+              thread_world::expect(declared.last_step().batch.get(view::useful, statistic::tokens) == 201, "201");
+          }) == no_error(2));
+}
+
+TEST_CASE("F45: a sum over one axis may be summed over another, and one over replicas again") {
+    const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2};
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto cp = here.coordinates().cp;
+        // First the slices of a sequence, by a layout of the ranks that share it; then the replicas, which hold it
+        // whole.
+        const parallel_layout slices({.cp = 2}, 2, cp);
+        const auto over_cp = world.over(here, parallel_axis::cp);
+        const tally whole = reduce(tally_of({cp == 0 ? 3U : 4U}), scopes::context_slice, slices, over_cp, exact);
+        const auto everyone = world.over(here, every_axis);
+        const tally_reduction replicas(some_masks(), scopes::microbatch, here, everyone, exact);
+        const tally all = replicas.sum(whole, everyone);
+        thread_world::expect(all == tally_of({3, 4, 3, 4}), "two replicas");
+        // As slices they would be added up again.
+        const tally_reduction again(some_masks(), scopes::context_slice, here, everyone, exact);
+        const std::string problem = error_of([&] { static_cast<void>(again.sum(whole, everyone)); });
+        thread_world::expect(
+            problem ==
+                "count: is sharded over cp, says its scope, and this tally was added up over cp before: sum it once",
+            problem);
+        // A value that is replicated on all its axes is divided out, however often it is summed.
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        const tally_reduction same(some_masks(), copies, here, everyone, exact);
+        thread_world::expect(same.sum(same.sum(all, everyone), everyone) == all, "the same again");
+        // Two levels by layouts whose axes have one name: the caller says so.
+        tally of_node = all;
+        of_node.mark_added_up({});
+        thread_world::expect(replicas.sum(of_node, everyone) == tally_of({3, 4, 3, 4, 3, 4, 3, 4}), "of two nodes");
+        // A cleared one is of one rank again; nothing is added up twice.
+        of_node = all;
+        of_node.clear();
+        thread_world::expect(!of_node.added_up_over().is_said(), "cleared");
+        of_node.mark_added_up(all.added_up_over());
+        thread_world::expect(replicas.sum(of_node, everyone) == tally_of({}), "nothing twice");
+    });
+    CHECK(ends == no_error(8));
+    // Virtual stages are divided out once.
+    single_rank alone;
+    const parallel_layout interleaved({.vpp = 2}, 1, 0);
+    const statistic_scope every = scopes::microbatch.along_virtual_stages(share::replicated);
+    const tally_reduction stages(some_masks(), every, interleaved, alone, exact);
+    const microbatch_visits visits{.ran = 1, .added = 2};
+    const tally once = stages.sum(tally_of({8, 8}), alone, visits);
+    CHECK(once == tally_of({8}));
+    CHECK(error_of([&] { static_cast<void>(stages.sum(once, alone, visits)); }) ==
+          "count: is replicated over vpp, says its scope, and this tally was added up over vpp before: sum it once");
+}
+
+TEST_CASE("F46: ranks with another convention, plan or model do not agree, whichever of its members differs") {
+    using floptally::convention;
+    using floptally::training_plan;
+    const parallel_sizes sizes{.dp = 2};
+    const auto run = [&](auto make) {
+        thread_world world;
+        const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 2, rank);
+            const auto over = world.over(here, every_axis);
+            make(rank, here, over);
+        });
+        CHECK(ends[0] == ends[1]);
+        return ends[0];
+    };
+    const auto by_convention = [&](const auto& change) {
+        return run([&](std::uint64_t rank, const parallel_layout& here, const auto& over) {
+            convention how = exact;
+            if (rank == 1) {
+                change(how);
+            }
+            static_cast<void>(tally_reduction(some_masks(), scopes::microbatch, here, over, how));
+        });
+    };
+    const std::string convention_error = "convention: the ranks do not agree on it, so nothing was added up";
+    const std::string coefficient_error = "coefficients: the ranks do not agree on it, so nothing was added up";
+    CHECK(by_convention([](convention&) {}) == "no error");
+    void (*const changes[])(convention&) = {
+        [](convention& how) { how.name = "other"; },
+        [](convention& how) { how.summary = "other"; },
+        [](convention& how) { how.causal = floptally::causal_pairs::full_square; },
+        [](convention& how) { how.windows = floptally::window_pairs::ignored; },
+        [](convention& how) { how.backward = floptally::attention_backward::flash; },
+        [](convention& how) { how.counted = floptally::products; },
+        [](convention& how) { how.delta_rule_flops = 7; },
+        [](convention& how) { how.scan_flops = 7; },
+        [](convention& how) { how.head = floptally::head_rows::one_per_sequence; },
+        [](convention& how) { how.parameters = floptally::counted_weights::stored; },
+        [](convention& how) { how.indexer = floptally::indexer_backward::as_layers; },
+        [](convention& how) {  // that of the tally's own window, of no other
+            how.pairs = [](const floptally::rule& attends, const convention& as,
+                           const floptally::attention_context& model) {
+                return attends.name() == "sliding_window(100)"
+                           ? floptally::counted_statistics(floptally::moment_rules::tokens{})
+                           : floptally::count_pairs(attends, as, model);
+            };
+        },
+        [](convention& how) {  // of what an indexer scores alone
+            how.pairs = [](const floptally::rule& attends, const convention& as,
+                           const floptally::attention_context& model) {
+                return model.of_indexer ? floptally::counted_statistics() : floptally::count_pairs(attends, as, model);
+            };
+        }};
+    for (const auto change : changes) {
+        CHECK(by_convention(change) == convention_error);
+    }
+
+    // A plan, each member of it; the convention and the masks are the same.
+    const auto by_counter = [&](const flop_counter& own, const flop_counter& other) {
+        return run([&](std::uint64_t rank, const parallel_layout& here, const auto& over) {
+            static_cast<void>(tally_reduction(rank == 0 ? own : other, scopes::microbatch, here, over));
+        });
+    };
+    const auto& model = floptally::presets::mistral_7b;
+    const auto planned = [&](const training_plan& plan) {
+        return by_counter(flop_counter(model), flop_counter(model, exact, plan));
+    };
+    const auto& [counted, recomputed, flash, components, rules, every, repeated, indexer] = training_plan{};
+    static_cast<void>(std::tie(counted, recomputed, flash, components, rules, every, repeated, indexer));
+    CHECK(planned({}) == "no error");
+    CHECK(planned({.counted = floptally::counted_passes::forward}) == coefficient_error);
+    CHECK(planned({.recomputed = floptally::recompute::full}) == coefficient_error);
+    CHECK(planned({.recomputed = floptally::recompute::full, .recompute_every = 2}) == coefficient_error);
+    CHECK(planned({.flash_attention = false}) == coefficient_error);
+    training_plan plan;
+    plan.recomputed_components.push_back("mlp", "plan");
+    CHECK(planned(plan) == coefficient_error);
+    plan = {};
+    plan.rules.push_back({.weights = "lm_head", .state = floptally::weight_state::frozen}, "plan");
+    CHECK(planned(plan) == coefficient_error);
+    plan = {};
+    plan.repeated.push_back({.weights = "mlp", .ranks = 2}, "plan");
+    CHECK(planned(plan) == coefficient_error);
+    const auto trains_indexer = [](floptally::indexer_training trains) {
+        floptally::cost layer = floptally::lightning_indexer{.num_heads = 2, .head_dim = 4, .query_size = 8}.cost(
+            {.hidden_size = 8, .attends = mask::causal()});
+        layer += floptally::gqa{.num_heads = 2, .num_kv_heads = 2, .head_dim = 4}.cost(
+            {.hidden_size = 8, .attends = mask::top_k(3)});
+        return flop_counter(layer, exact, {.indexer = trains});
+    };
+    CHECK(by_counter(trains_indexer(floptally::indexer_training::sparse_loss),
+                     trains_indexer(floptally::indexer_training::dense_loss)) == coefficient_error);
+
+    // Another model of the same masks, and one in which two components of equal coefficients have each other's name.
+    auto wider = model;
+    wider.vocab.size += 1;
+    CHECK(by_counter(flop_counter(model), flop_counter(wider)) == coefficient_error);
+    const auto named = [](const char* name) {
+        return flop_counter(floptally::cost().add(name, {.in_features = 4, .out_features = 4}));
+    };
+    CHECK(by_counter(named("a"), named("a")) == "no error");
+    CHECK(by_counter(named("a"), named("b")) == coefficient_error);
+}
+
+TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch, each with a scope of its own") {
+    // Prompt tokens are counted from the batch by every rank; loss tokens by the last pipeline stage, where the loss
+    // is.
+    using floptally::measured;
+    floptally::cost model = floptally::presets::mistral_7b.cost();
+    tally plain{mistral().masks()};
+    plain.add(sequence{9});
+    plain.add(sequence{4});
+    const flops without = mistral().total(plain);
+    model.keep(measured("loss_tokens")).keep(measured("prompt_tokens"));
+    const flop_counter counter(model);
+    const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2};
+    const std::uint64_t loss_of_dp[] = {5, 3};
+    const std::uint64_t prompt_of_dp[] = {4, 6};
+    const tally_scope scope = tally_scope(scopes::microbatch).with_measured("loss_tokens", scopes::last_stage);
+    std::vector<std::vector<std::uint64_t>> sums(8);
+    const auto run = [&](const tally_scope& of, bool loss_everywhere) {
+        thread_world world;
+        std::vector<std::string> ends = thread_world::run(8, [&](std::uint64_t rank) {
+            const parallel_layout here(sizes, 8, rank);
+            const auto over = world.over(here, every_axis);
+            const tally_reduction reduction(counter, of, here, over);
+            tally mine{counter.masks()};
+            mine.add(sequence{here.coordinates().dp == 0 ? 9U : 4U});
+            const std::uint64_t prompt = prompt_of_dp[here.coordinates().dp];
+            mine.add_measured("prompt_tokens", prompt, prompt);
+            if (here.coordinates().pp == 1 || loss_everywhere) {
+                const std::uint64_t loss = loss_of_dp[here.coordinates().dp];
+                mine.add_measured("loss_tokens", loss, loss);
+            }
+            const tally all = reduction.sum(mine, over);
+            sums[rank] = {all.pairs(view::useful, measured("loss_tokens")),
+                          all.pairs(view::useful, measured("prompt_tokens")), all.get(view::useful, statistic::tokens),
+                          counter.total(all) == without ? 1U : 0U};
+        });
+        return ends;
+    };
+    for (const bool loss_everywhere : {false, true}) {
+        for (const std::string& end : run(loss_everywhere ? tally_scope(scopes::microbatch) : scope, loss_everywhere)) {
+            CHECK(end == "no error");
+        }
+        for (const std::vector<std::uint64_t>& sum : sums) {
+            CHECK(sum == std::vector<std::uint64_t>{8, 10, 13, 1});  // the last: they multiply nothing
+        }
+    }
+    CHECK(run(scope, true)[0] ==
+          "measured(loss_tokens): exists on the last rank of pp only, and rank 0 of 2 counted 5");
+    CHECK(run(tally_scope(scopes::microbatch), false)[0].find(
+              "measured(loss_tokens): is declared replicated over pp") == 0);
+    CHECK(run(scope.with_measured("los_tokens", scopes::microbatch), false)[0] ==
+          "scope: no word that these tallies keep is measured(los_tokens): cost::keep and masks say which they keep");
+    // A batch that lacks them is still counted, and one that has more than a counter asks for too.
+    CHECK(counter.total(plain) == without);
+    tally both{counter.masks()};
+    both.add(sequence{9});
+    both.add(sequence{4});
+    CHECK(mistral().total(both) == without);
+    CHECK(counter.evaluate(both).total() == without);
+    // Experts that are measured are still asked for, beside words that are only kept.
+    const floptally::moe experts{.num_experts = 4,
+                                 .num_experts_per_tok = 2,
+                                 .intermediate_size = 5,
+                                 .routed_is_measured = true,
+                                 .visits = "visits"};
+    const flop_counter sparse(experts.cost({.hidden_size = 8}).keep(measured("loss_tokens")));
+    tally visited{sparse.masks()};
+    visited.add(sequence{3});
+    CHECK(error_of([&] { static_cast<void>(sparse.total(visited)); }) ==
+          "measured(visits): this cost counts it, and the tally has none: call add_measured");
+    visited.add_measured("visits", 6, 6);
+    CHECK(sparse.total(visited) == sparse.evaluate(visited).total());
+}
+
+TEST_CASE("F3: what is said of a share goes with a tally, and what is said of several is nothing") {
+    const auto marked = [](std::uint64_t cp, std::uint64_t rank) {
+        tally one = tally_of({5});
+        one.mark_share({cp, rank});
+        return one;
+    };
+    tally sum{some_masks()};
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum += marked(3, 1);
+    sum += marked(3, 1);
+    CHECK(sum.share_of_context() == floptally::context_share(3, 1));
+    sum += tally_of({7});
+    CHECK(sum.share_of_context() == floptally::context_share(3, 1));
+    CHECK(sum == tally_of({5, 5, 7}));
+    sum += marked(3, 0);
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum += marked(3, 2);
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum.clear();
+    sum += marked(1, 0);
+    CHECK_FALSE(sum.share_of_context().is_said());
+    sum += marked(3, 2);
+    CHECK(sum.share_of_context() == floptally::context_share(3, 2));
+    CHECK(error_of([] { return floptally::context_share(2, 2); }) == "cp_rank: must be below cp = 2, got 2");
+    CHECK(error_of([] { return floptally::context_share(0, 0); }) == "cp_rank: must be below cp = 0, got 0");
+}
+
+TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty slice is legal") {
+    // Slices of 4 cp ranks: their ratios are 1, 1/2, nothing and 0; a mean of them would be 1/2 or 3/8.
+    const std::uint64_t hits[] = {2, 50, 0, 0};
+    const std::uint64_t seen[] = {2, 100, 0, 8};
+    const std::vector<std::vector<std::uint64_t>> values{{7, 9}, {3, 1'000'000'000'000}, {}, {5}};
+    const parallel_sizes sizes{.cp = 4, .tp = 2};
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto over = world.over(here, every_axis);
+        const std::uint64_t cp = here.coordinates().cp;
+        const ratio whole = reduce(ratio(hits[cp], seen[cp]), scopes::context_slice, here, over);
+        thread_world::expect(whole == ratio(52, 110), "52 of 110");
+        thread_world::expect(whole.value() == 52.0 / 110, "the quotient");
+        extremes mine;
+        for (const std::uint64_t value : values[cp]) {
+            mine.add(value);
+        }
+        thread_world::expect(reduce(mine, scopes::context_slice, here, over) == extremes(5, 3, 1'000'000'000'000),
+                             "the ends");
+        thread_world::expect(reduce(extremes(), scopes::context_slice, here, over).empty(), "no ends");
+        thread_world::expect(reduce(ratio(), scopes::context_slice, here, over).empty(), "no ratio");
+        // Over tp only, a part of the values is missing.
+        const auto tp = world.over(here, parallel_axis::tp);
+        thread_world::expect(error_of([&] { return reduce(mine, scopes::context_slice, here, tp); }) ==
+                                 "extremes.count: is sharded over cp, and the sum is over tp: it has 1 of 4 parts",
+                             "the error over tp");
+    });
+    CHECK(ends == no_error(8));
+
+    CHECK(error_of([] { return ratio(1, 0); }) == "ratio: has 1 over 0");
+    CHECK(error_of([] { return ratio().value(); }) == "ratio: is over nothing: every slice was empty");
+    CHECK(error_of([] { return extremes().min(); }) == "extremes: are of no value: every slice was empty");
+    CHECK(error_of([] { return extremes().max(); }) == "extremes: are of no value: every slice was empty");
+    CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum, 5, is above the maximum, 4");
+    CHECK(extremes(0, 5, 9) == extremes());
+    ratio sum(1, 2);
+    sum += ratio();
+    sum += ratio(3, 5);
+    CHECK(sum == ratio(4, 7));
+    extremes ends_of_two(1, 4, 4);
+    ends_of_two += extremes(2, 3, 9);
+    ends_of_two += extremes();
+    CHECK(ends_of_two == extremes(3, 3, 9));
+}
+
+TEST_CASE("M5: one SUM of the statistics is exact; local x dp only where the caller says that lengths are equal") {
+    const parallel_layout layout({.dp = 4, .cp = 2}, 8, 3);
+    counting_reducer counted;
+    tally_reduction reduction(some_masks(), scopes::microbatch, layout, counted, exact);
+    CHECK(counted.maxima == 1);
+    CHECK(counted.sums == 0);
+    static_cast<void>(error_of([&] { return reduction.sum(tally_of({5}), counted); }));  // no rank but this one came
+    CHECK(counted.maxima == 1);
+    CHECK(counted.sums == 1);
+
+    const tally equal = reduction.scaled(tally_of({700, 300}), floptally::equal_lengths);
+    CHECK(equal == tally_of({700, 300, 700, 300, 700, 300, 700, 300}));
+    static_assert(!scales_without_saying<tally_reduction>);
+
+    // Mixed lengths: the shortcut of no rank is the sum, and where it is one rank's it is not the other's.
+    const std::uint32_t lengths[] = {100, 500, 600, 3000};
+    thread_world world;
+    const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 4}, 4, rank);
+        const auto over = world.over(here, parallel_axis::dp);
+        const tally_reduction exactly(some_masks(), scopes::microbatch, here, over, exact);
+        const tally mine = tally_of({lengths[rank]});
+        thread_world::expect(exactly.sum(mine, over) == tally_of({100, 500, 600, 3000}), "the sum");
+        thread_world::expect(!(exactly.scaled(mine, floptally::equal_lengths) == tally_of({100, 500, 600, 3000})),
+                             "the shortcut is wrong");
+    });
+    CHECK(ends == no_error(4));
+
+    single_rank alone;
+    const parallel_layout first_stage({.dp = 2, .pp = 2}, 4, 0);
+    const tally_reduction of_last(some_masks(), scopes::last_stage, first_stage, alone, exact);
+    CHECK(error_of([&] { return of_last.scaled(tally_of({}), floptally::equal_lengths); }) ==
+          "count: does not exist on this rank, so that it cannot be scaled here");
+    const tally_reduction on_last(some_masks(), scopes::last_stage, first_stage.at(3), alone, exact);
+    CHECK(on_last.scaled(tally_of({9}), floptally::equal_lengths) == tally_of({9, 9}));
+    const parallel_layout virtual_stages({.dp = 2, .pp = 2, .vpp = 3}, 4, 0);
+    const tally_reduction each(some_masks(), scopes::microbatch.along_virtual_stages(share::replicated), virtual_stages,
+                               alone, exact);
+    CHECK(each.scaled(tally_of({9, 9, 9}), floptally::equal_lengths, {.ran = 1, .added = 3}) == tally_of({9, 9}));
+}
+
+TEST_CASE("M6: a microbatch counts once whatever the number of virtual stages, and twice is an error on every rank") {
+    for (std::uint64_t vpp = 1; vpp <= 4; ++vpp) {
+        const parallel_sizes sizes{.dp = 2, .pp = 2, .vpp = vpp};
+        const std::uint64_t microbatches = 3;
+        // A schedule on one rank: each virtual stage visits each microbatch. `adds` says which visits add.
+        const auto run = [&](const statistic_scope& scope, auto adds, bool told = true) {
+            thread_world world;
+            return thread_world::run(4, [&](std::uint64_t rank) {
+                const parallel_layout here(sizes, 4, rank);
+                const auto over = world.over(here, every_axis);
+                microbatch_tally mine(some_masks());
+                std::uint64_t ran = 0;
+                for (std::uint64_t stage = 0; stage < vpp; ++stage) {
+                    for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+                        ran += stage == 0 ? 1 : 0;
+                        if (adds(stage)) {
+                            mine.microbatch().add(
+                                sequence{static_cast<std::uint32_t>(10 * here.coordinates().dp + microbatch + 1)});
+                        }
+                    }
+                }
+                const tally all =
+                    reduce(mine.all(), scope, here, over, told ? mine.visits(ran) : microbatch_visits{}, exact);
+                thread_world::expect(all == tally_of({1, 2, 3, 11, 12, 13}), "each microbatch once");
+            });
+        };
+        const auto once = [](std::uint64_t stage) { return stage == 0; };
+        const auto always = [](std::uint64_t) { return true; };
+        const statistic_scope every = scopes::microbatch.along_virtual_stages(share::replicated);
+        const std::vector<std::string> fine = no_error(4);
+        CHECK(run(scopes::microbatch, once) == fine);
+        CHECK(run(every, always) == fine);
+        if (vpp == 1) {
+            CHECK(run(scopes::microbatch, once, false) == fine);
+            continue;
+        }
+        const std::string v = std::to_string(vpp);
+        CHECK(run(scopes::microbatch, always) ==
+              std::vector<std::string>(4, "count: was added " + std::to_string(3 * vpp) +
+                                              " times for 3 microbatches, and its scope says 1 for each (vpp is " + v +
+                                              ")"));
+        CHECK(run(every, once) == std::vector<std::string>(4,
+                                                           "count: was added 3 times for 3 microbatches, and its "
+                                                           "scope says " +
+                                                               v + " for each (vpp is " + v + ")"));
+        CHECK(run(scopes::microbatch, always, false) ==
+              std::vector<std::string>(4, "microbatches: must be told, ran and added, where vpp is " + v +
+                                              ": each virtual stage visits a microbatch"));
+    }
+}
+
+TEST_CASE("M6: visits to experts are added by every stage for its own layers, beside lengths that are added once") {
+    const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2, .vpp = 2};
+    const tally_scope scope = tally_scope(scopes::microbatch).with(statistic::routed, scopes::own_routers);
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto over = world.over(here, every_axis);
+        tally mine = tally_of({40, 60});
+        for (std::uint64_t stage = 0; stage < 2; ++stage) {
+            mine.add_routed(100 * 2 + here.stage(stage), 256);  // two experts a token, and one dropped less each stage
+        }
+        const tally all = reduce(mine, scope, here, over, {.ran = 1, .added = 1}, exact);
+        thread_world::expect(all.get(view::useful, statistic::tokens) == 200, "tokens");
+        thread_world::expect(all.get(view::useful, statistic::routed) == 2 * (4 * 200 + 0 + 1 + 2 + 3), "visits");
+        thread_world::expect(all.get(view::padded, statistic::routed) == 2 * 4 * 256, "padded visits");
+    });
+    CHECK(ends == no_error(8));
+}
+
+TEST_CASE("H6: totals are reduced over the data-parallel group, and the peak is that of all ranks") {
+    const parallel_sizes sizes{.dp = 2, .tp = 2, .pp = 2};
+    tally all{mistral().masks()};
+    all.add_lengths(std::vector<std::uint32_t>{4096, 8192});
+    const double peak = 989;
+    const double seconds = 2;
+    const double expected = static_cast<double>(mistral().total(all).value()) / (seconds * 8 * peak * 1e12);
+    thread_world world;
+    const auto ends = thread_world::run(8, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 8, rank);
+        const auto over = world.over(here, parallel_axis::dp);
+        tally mine{mistral().masks()};
+        mine.add(sequence{here.coordinates().dp == 0 ? 4096U : 8192U});
+        const tally global = reduce(mine, scopes::microbatch.trusting_replicas(), here, over, exact);
+        thread_world::expect(global == all, "the totals");
+        const auto rates = floptally::utilize(mistral().evaluate(global), global,
+                                              {.seconds = seconds, .gpus = here.world_size(), .peak_tflops = peak});
+        thread_world::expect(rates.mfu == Approx(expected), "MFU");
+    });
+    CHECK(ends == no_error(8));
+}
+
+TEST_CASE("A rank that disagrees on the schema is an error on every rank, and no rank waits") {
+    const parallel_sizes sizes{.dp = 3};
+    const auto run = [&](auto mine_of, auto scope_of, auto layout_of, auto how_of) {
+        thread_world world;
+        return thread_world::run(3, [&](std::uint64_t rank) {
+            const auto over = world.over(parallel_layout(sizes, 3, rank), every_axis);
+            static_cast<void>(reduce(mine_of(rank), scope_of(rank), layout_of(rank), over, {}, how_of(rank)));
+        });
+    };
+    const auto tallies = [](std::uint64_t) { return tally_of({5}); };
+    const auto one_scope = [](std::uint64_t) { return scopes::microbatch; };
+    const auto layouts = [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank); };
+    const auto exactly = [](std::uint64_t) { return exact; };
+    const auto every = [](const char* text) { return std::vector<std::string>(3, text); };
+    CHECK(run(tallies, one_scope, layouts, exactly) == every("no error"));
+    for (std::uint64_t odd = 0; odd < 3; ++odd) {
+        CHECK(run([&](std::uint64_t rank) { return rank == odd ? tally{} : tally_of({5}); }, one_scope, layouts,
+                  exactly) == every("masks: the ranks do not agree on it, so nothing was added up"));
+        CHECK(run(
+                  tallies, [&](std::uint64_t rank) { return rank == odd ? scopes::last_stage : scopes::microbatch; },
+                  layouts, exactly) == every("scope: the ranks do not agree on it, so nothing was added up"));
+        CHECK(run(
+                  tallies, one_scope,
+                  [&](std::uint64_t rank) {
+                      return rank == odd ? parallel_layout({.tp = 3}, 3, rank) : parallel_layout(sizes, 3, rank);
+                  },
+                  exactly) == every("layout: the ranks do not agree on it, so nothing was added up"));
+        CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
+                  return rank == odd ? floptally::conventions::megatron : exact;
+              }) == every("convention: the ranks do not agree on it, so nothing was added up"));
+        // F6: another function for HSTU's pairs under the same name.
+        CHECK(run(tallies, one_scope, layouts, [&](std::uint64_t rank) {
+                  floptally::convention how = exact;
+                  how.pairs = rank == odd ? floptally::recsys_examples::count_pairs : how.pairs;
+                  return how;
+              }) == every("convention: the ranks do not agree on it, so nothing was added up"));
+    }
+    // Two ranks that both believe to be rank 1.
+    CHECK(run(
+              tallies, one_scope, [&](std::uint64_t rank) { return parallel_layout(sizes, 3, rank == 0 ? 1 : rank); },
+              exactly) == every("sum: is of 3 ranks that are no group of this layout (dp 3, cp 1, tp 1, pp 1)"));
+    // Same sizes, another order of ranks.
+    thread_world world;
+    const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 2, .tp = 2}, 4, rank, rank == 3 ? "dp-tp-cp-pp" : "tp-cp-dp-pp");
+        const auto over = world.over(parallel_layout({.dp = 4}, 4, rank), every_axis);
+        static_cast<void>(reduce(tally_of({5}), scopes::microbatch, here, over, exact));
+    });
+    CHECK(ends == std::vector<std::string>(4, "layout: the ranks do not agree on it, so nothing was added up"));
+}
+
+TEST_CASE("A rank with an error of its own throws it, and the others throw that there was one") {
+    thread_world world;
+    const auto ends = thread_world::run(3, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 3}, 3, rank);
+        const auto over = world.over(here, every_axis);
+        const tally_reduction reduction(some_masks(), scopes::microbatch, here, over, exact);
+        static_cast<void>(reduction.sum(rank == 2 ? tally{} : tally_of({5}), over));
+    });
+    CHECK(ends == std::vector<std::string>{"sum: rank 2 refused; its own error says why",
+                                           "sum: rank 2 refused; its own error says why",
+                                           "masks: this tally is of other masks than the reduction"});
+}
+
+TEST_CASE("One rank alone needs no communication") {
+    single_rank alone;
+    const parallel_layout layout({}, 1, 0);
+    const tally mine = tally_of({5, 6, 200});
+    CHECK(reduce(mine, scopes::microbatch, layout, alone, exact) == mine);
+    CHECK(reduce(ratio(1, 4), scopes::microbatch, layout, alone) == ratio(1, 4));
+    CHECK(reduce(extremes(2, 1, 4), scopes::microbatch, layout, alone) == extremes(2, 1, 4));
+}
+
+}  // namespace reduction_test

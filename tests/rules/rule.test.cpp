@@ -1,0 +1,669 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/floptally.hpp>
+#include <floptally/parallel/context_parallel.hpp>
+#include <floptally/rules/rule_text.hpp>
+#include <floptally/step/meter.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "own_masks.hpp"
+
+namespace rule_test {
+namespace {
+
+using namespace floptally;
+
+/// True where the query at position i sees key j: the definitions of the masks.
+bool sees(const dilated_window& m, std::int64_t i, std::int64_t j) {
+    return j <= i && (i - j) % m.step == 0 && (i - j) / m.step < m.taps;
+}
+bool sees(const block_sparse& m, std::int64_t i, std::int64_t j) {
+    const std::int64_t own = i / m.block;
+    const std::int64_t other = j / m.block;
+    return j <= i && (own - other <= m.local || other < m.global);
+}
+
+template <class Mask>
+std::uint64_t enumerated(const Mask& m, const sequence& s) {
+    std::uint64_t pairs = 0;
+    for (std::int64_t i = s.past; i < std::int64_t{s.past} + s.length; ++i) {
+        for (std::int64_t j = 0; j < std::int64_t{s.past} + s.length; ++j) {
+            pairs += sees(m, i, j) ? 1U : 0U;
+        }
+    }
+    return pairs;
+}
+
+constexpr dilated_window every_third{4, 3};
+constexpr block_sparse sparse{8, 1, 1};
+const std::vector<std::uint32_t> lengths{0, 1, 2, 7, 13, 40, 64, 65, 200};
+
+/// A user's attention of one head with a mask of one's own.
+struct own_attention {
+    rule attends;
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        floptally::cost sum;
+        sum.add("attention.qkv", linear{.in_features = where.hidden_size, .out_features = 3 * where.hidden_size});
+        sum.add("attention.core", attention_core{1, where.hidden_size, where.hidden_size}, attends);
+        return sum;
+    }
+};
+
+// In a constant: the rule, a descriptor with it, its tally and its FLOPs.
+static_assert(rule(every_third)(sequence{.length = 7}) == 1 * 3 + 2 * 3 + 3);
+constexpr constant_cost<> constant = own_attention{every_third}.cost(layer{.hidden_size = 2});
+static_assert(statistic_rule<dilated_window> && statistic_rule<block_sparse>);
+
+}  // namespace
+
+TEST_CASE("a user's mask counts what an enumeration counts, with a past too", "[rule]") {
+    for (const std::uint32_t length : lengths) {
+        for (const std::uint32_t past : {0U, 1U, 5U, 24U, 61U}) {
+            const sequence s{.length = length, .past = past};
+            REQUIRE(rule(every_third)(s) == enumerated(every_third, s));
+            REQUIRE(rule(dilated_window{1, 5})(s) == enumerated(dilated_window{1, 5}, s));
+            REQUIRE(rule(sparse)(s) == enumerated(sparse, s));
+            REQUIRE(rule(block_sparse{5, 0, 2})(s) == enumerated(block_sparse{5, 0, 2}, s));
+        }
+    }
+}
+
+TEST_CASE("a user's mask goes into a tally by every way, also where lengths are summed in blocks", "[rule]") {
+    mask_set masks;
+    masks.find_or_add(every_third, "masks");
+    masks.find_or_add(sparse, "masks");
+    std::vector<std::uint32_t> many;
+    for (std::uint32_t i = 0; i < 2000; ++i) {
+        many.push_back(i * 7919 % 3001);
+    }
+    many.push_back(1U << 20U);  // too long for the narrow blocks
+    tally at_once{masks};
+    at_once.add_lengths(many);
+    tally singly{masks};
+    std::uint64_t pairs = 0;
+    for (const std::uint32_t length : many) {
+        singly.add(sequence{.length = length});
+        pairs += every_third(sequence{.length = length});
+    }
+    CHECK(at_once == singly);
+    CHECK(at_once.pairs(view::useful, every_third) == pairs);
+}
+
+TEST_CASE("a user's mask under every convention, by what it says of its shape", "[rule]") {
+    for (const convention* how : conventions::all) {
+        INFO(std::string(how->name));
+        const auto core = [&](const rule& attends, const std::vector<std::uint32_t>& batch) {
+            const flop_counter counter(own_attention{attends}.cost(layer{.hidden_size = 6}), *how,
+                                       {.counted = counted_passes::forward});
+            tally sum{counter.masks()};
+            sum.add_lengths(batch);
+            const breakdown work = counter.evaluate(sum);
+            for (const component_flops& one : work.components()) {
+                if (one.name.view() == "attention.core") {
+                    return one.total(view::useful).low();
+                }
+            }
+            return std::uint64_t{0};
+        };
+        if (how->parameters == counted_weights::stored) {
+            CHECK(core(every_third, lengths) == 0);
+            continue;
+        }
+        std::uint64_t pairs = 0;
+        std::uint64_t squares = 0;
+        std::uint64_t blocks = 0;
+        for (const std::uint32_t length : lengths) {
+            pairs += enumerated(every_third, {.length = length});
+            blocks += enumerated(sparse, {.length = length});
+            squares += std::uint64_t{length} * length;
+        }
+        const std::uint64_t softmax = how->counted.contains(term::softmax) ? 3 : 0;
+        const std::uint64_t half_a_pair = 2 * 6 + softmax / 2;
+        const std::uint64_t per_pair = 2 * 12 + softmax;
+        const bool full = how->causal == causal_pairs::full_square;
+        const std::uint64_t expected = how->windows == window_pairs::exact ? pairs * per_pair
+                                       : full                              ? squares * per_pair
+                                                                           : squares * half_a_pair;
+        CHECK(core(every_third, lengths) == expected);
+        CHECK(core(sparse, lengths) == blocks * per_pair);
+    }
+}
+
+TEST_CASE("a user's mask in a descriptor, a constant, a counter and a meter", "[rule]") {
+    using model = transformer<own_attention, gated_mlp>;
+    const model described{
+        .hidden_size = 8, .num_layers = 3, .attention = {sparse}, .feed_forward = {16}, .vocab = {.size = 11}};
+    const flop_counter counter(described.cost());
+    meter steps(counter, metered_hardware{.gpus = 1, .peak_tflops = 1});
+    std::uint64_t pairs = 0;
+    steps.begin_step();
+    for (const std::uint32_t length : lengths) {
+        steps.microbatch().add(sequence{.length = length});
+        pairs += enumerated(sparse, {.length = length});
+    }
+    steps.end_step(1.0);
+    const tally& done = steps.last_step().batch;
+    CHECK(done.pairs(view::useful, sparse) == pairs);
+    CHECK(counter.evaluate(done)["attention.core"].get(view::useful, phase::forward).low() == 3 * pairs * 2 * 16);
+    constexpr std::uint64_t seven = 1 * 3 + 2 * 3 + 3;
+    tally batch{constant.masks()};
+    batch.add(sequence{.length = 7});
+    CHECK(evaluate(constant, batch)["attention.core"].get(view::useful, phase::forward).low() == seven * 2 * 4);
+}
+
+TEST_CASE("a user's mask over the ranks of a context-parallel group adds up to the row", "[rule]") {
+    packed_row row;
+    for (const std::uint32_t length : {24U, 8U, 64U}) {
+        row.add(sequence{.length = length - 3}, sequence{.length = length});
+    }
+    mask_set masks;
+    masks.find_or_add(every_third, "masks");
+    masks.find_or_add(sparse, "masks");
+    const context_parallel_row split(row, token_split::zigzag(row.tokens(), 4));
+    tally sum{masks};
+    for (std::uint64_t rank = 0; rank < 4; ++rank) {
+        sum += split.tally_of(rank, masks).total();
+    }
+    CHECK(sum == row.tally_of(masks).total());
+}
+
+TEST_CASE("the tiles that a user's mask touches are those of an enumeration", "[rule]") {
+    for (const std::uint32_t length : {1U, 9U, 40U}) {
+        for (const std::uint32_t past : {0U, 7U}) {
+            const sequence s{.length = length, .past = past};
+            for (const std::int64_t rows : {1, 3, 8}) {
+                for (const std::int64_t keys : {1, 4, 16}) {
+                    std::uint64_t tiles = 0;
+                    const std::int64_t end = std::int64_t{past} + length;
+                    for (std::int64_t row = past; row < end; row += rows) {
+                        for (std::int64_t key = 0; key < end; key += keys) {
+                            bool touched = false;
+                            for (std::int64_t i = row; i < std::min(row + rows, end); ++i) {
+                                for (std::int64_t j = key; j < std::min(key + keys, end); ++j) {
+                                    touched = touched || sees(every_third, i, j);
+                                }
+                            }
+                            tiles += touched ? 1U : 0U;
+                        }
+                    }
+                    REQUIRE(executed_pairs(every_third, s, static_cast<std::uint64_t>(rows),
+                                           static_cast<std::uint64_t>(keys)) ==
+                            tiles * static_cast<std::uint64_t>(rows * keys));
+                }
+            }
+        }
+    }
+    CHECK(error_of([] { return executed_pairs(sparse, sequence{.length = 4}, 2, 2); }) ==
+          "mask: block_sparse(8,1,1) says how many keys a query sees, not which");
+}
+
+TEST_CASE("F1: a rule asked for samples that it does not count is an error with both names, never 0", "[rule]") {
+    CHECK(error_of([] { return mask::merged_patches(2).in(modality::text); }) ==
+          "vision.merged_patches(2): counts no sequences");
+    CHECK(error_of([] { return mask::grid_windows(7).in(modality::audio); }) ==
+          "vision.grid_windows(7): counts no clips of sound");
+    CHECK(error_of([] { return mask::strided_squares(1, 8).in(modality::vision); }) ==
+          "audio.strided_squares(1,8): counts no grids of images");
+    CHECK(error_of([] { return mask::cross_attention().in(modality::vision); }) ==
+          "cross_attention: counts no grids of images");
+    CHECK(error_of([] { return mask::merged_patches(2)(sequence{.length = 4}); }) ==
+          "vision.merged_patches(2): counts no sequences");
+    CHECK(error_of([] {
+              return mask::strided_frames(1, 2)(grid{1, 4, 4});
+          }) == "audio.strided_frames(1,2): counts no grids of images");
+    CHECK(error_of([] { return rule(every_third).in(modality::vision); }) ==
+          "dilated_window(4,3): counts no grids of images");
+    CHECK(error_of([] {
+              return cost{}.add("x", linear{1, 1}, mask::merged_patches(2)).in(modality::audio);
+          }) == "vision.merged_patches(2): counts no clips of sound");
+    // Where the sum of a grid passes 64 bits it does not wrap.
+    CHECK(error_of([] {
+              return mask::bidirectional()(grid{.t = 9, .h = 65536, .w = 32768});
+          }).starts_with("bidirectional: "));
+}
+
+TEST_CASE("what a rule's text says is what is read again, for each rule of the library", "[rule]") {
+    const std::vector<rule> all{mask::causal(),
+                                mask::bidirectional(),
+                                mask::sliding_window(4096),
+                                mask::window(3, -1),
+                                mask::window(-1, 3),
+                                mask::chunked(8192),
+                                mask::top_k(2048),
+                                mask::compressed_keys(4),
+                                mask::cross_attention(),
+                                mask::encoder(),
+                                mask::encoder_window(64, -1),
+                                mask::prefix_lm(0),
+                                mask::best_compressed_keys(4, 512),
+                                mask::best_blocks(128, 16),
+                                mask::best_pools(16, 128),
+                                mask::box(512),
+                                mask::hstu(),
+                                mask::hstu({.is_causal = false, .contextual = false}),
+                                mask::hstu({.max_attn_len = 64, .min_full_attn_seq_len = 8, .windowed_targets = false}),
+                                mask::hstu({.max_attn_len = 64, .targets_share_place = true}),
+                                mask::hstu_part(hstu_rows::targets, 2),
+                                mask::bidirectional().in(modality::vision),
+                                mask::sliding_window(9).in(modality::audio),
+                                mask::grid_windows(7),
+                                mask::grid_windows(7, 3),
+                                mask::clip_squares(),
+                                mask::clip_squares(5),
+                                mask::merged_patches(2),
+                                mask::merged_patches(2, 1),
+                                mask::pooled_patches(2),
+                                mask::clips(),
+                                mask::pooled_clips(2),
+                                mask::merged_pairs(2),
+                                mask::merged_squares(2),
+                                mask::later_image_tokens(4),
+                                mask::later_image_tokens(4, 512),
+                                mask::strided_frames(-3, 2),
+                                mask::strided_frames(1, 2, 100),
+                                mask::strided_squares(1, 8, 100, 104),
+                                mask::strided_squares(1, 8, 0, 104),
+                                mask::strided_band(1, 4, 12, 0),
+                                mask::strided_cells(-2, 4),
+                                mask::level_windows(7, 2, true, false),
+                                mask::level_windows(7, 2, false, true),
+                                mask::reduced_pairs(1, 2, 3, 4),
+                                mask::across_frames(),
+                                mask::window_lines(),
+                                mask::window_lines(7),
+                                mask::kept_patches(750'000, 1),
+                                mask::kept_squares(750'000, 1),
+                                measured("routed"),
+                                measured("loss_mask_tokens"),
+                                moment_rules::squares{},
+                                rule(moment_rules::tokens{}).in(modality::vision),
+                                make_rule<maxtext::window_squares>(8),
+                                maxtext::chunk_squares{8},
+                                maxtext::best_compressed_squares{4, 512},
+                                make_rule<megatron_bridge::within_window>(8),
+                                make_rule<megatron_bridge::limited_by_window>(8),
+                                recsys_examples::history_squares{0},
+                                recsys_examples::other_pairs{2},
+                                mask_rules::compressed_box{4, 512},
+                                mask_rules::compressed_box{128, mask_rules::compressed_box::every}};
+    for (const rule& one : all) {
+        INFO(one.name());
+        CHECK(rule_named(one.name()) == one);
+    }
+    CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
+    CHECK(rule(mask_rules::compressed_box{128, mask_rules::compressed_box::every}).name() == "compressed_box(128)");
+    CHECK(mask::strided_squares(1, 8, 0, 104).name() == "audio.strided_squares(1,8,window=104)");
+    CHECK(rule_named<dilated_window>("dilated_window(4,3)") == rule(every_third));
+}
+
+TEST_CASE("a text that is no rule is an error that says why", "[rule]") {
+    const auto problem = [](const char* text) { return error_of([&] { return rule_named(text); }); };
+    CHECK(problem("dilated_window(4,3)") == "rule: \"dilated_window(4,3)\" is none that is known here");
+    CHECK(problem("") == "rule: \"\" is none that is known here");
+    CHECK(problem("sliding_window") == "rule: \"sliding_window\" lacks a number, sliding_window");
+    CHECK(problem("sliding_window(0)") == "sliding_window: must be from 1 to 2147483647, got 0");
+    CHECK(problem("sliding_window(4x)") == "sliding_window: must be a whole number, got \"4x\"");
+    CHECK(problem("sliding_window(4,5)") == "rule: \"sliding_window(4,5)\" has \"5\" besides its numbers");
+    CHECK(problem("sliding_window(4") == "rule: \"sliding_window(4\": its numbers must stand in brackets");
+    CHECK(problem("grid_windows(7)") == "rule: \"grid_windows(7)\" is none that is known here");
+    CHECK(problem("audio.merged_patches(2)") == "vision.merged_patches(2): counts no clips of sound");
+    CHECK(problem("vision.grid_windows(7,side=3)") ==
+          "rule: \"grid_windows(7,side=3)\" has \"side=3\" besides its numbers");
+    CHECK(problem("measured(Valid)") == "measured: a name has 1 to 16 of a-z, 0-9 and _, got \"Valid\"");
+}
+
+TEST_CASE("parameters of a user's rule are checked by what it says of them", "[rule]") {
+    CHECK(error_of([] { return rule(dilated_window{0, 3}); }) == "taps: must be from 1 to 2147483647, got 0");
+    CHECK(error_of([] { return make_rule<dilated_window>(4, 1LL << 40U); }) ==
+          "step: must be from 1 to 2147483647, got 1099511627776");
+    CHECK_FALSE(rule(dilated_window{4, 3}) == rule(dilated_window{3, 4}));
+}
+
+TEST_CASE("A12: words that a caller measures, as many as wanted, two kinds of experts among them", "[rule]") {
+    moe text{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 5, .routed_is_measured = true};
+    moe image = text;
+    image.intermediate_size = 3;
+    image.visits = "image_experts";
+    const layer where{.hidden_size = 7};
+    const cost model = text.cost(where) + image.cost(where).as_component("image");
+    const flop_counter counter(model, conventions::exact, {.counted = counted_passes::forward});
+    mask_set masks = counter.masks();
+    masks.find_or_add(measured("valid_tokens"), "masks");
+    tally batch{masks};
+    batch.add(sequence{.length = 10});
+    CHECK(error_of([&] { return counter.total(batch); }) ==
+          "routed: this cost counts experts by measured visits, and the tally has none: call add_routed");
+    batch.add_measured("routed", 11, 13);
+    CHECK(error_of([&] { return counter.total(batch); }) ==
+          "measured(image_experts): this cost counts it, and the tally has none: call add_measured");
+    batch.add_measured("image_experts", 17, 19);
+    batch.add_measured("valid_tokens", 6, 6);
+    CHECK(batch.get(view::useful, statistic::routed) == 11);
+    CHECK(batch.pairs(view::padded, measured("image_experts")) == 19);
+    CHECK(batch.pairs(view::useful, measured("valid_tokens")) == 6);
+    const std::uint64_t routers = 2 * 10 * 2 * 7 * 8;
+    CHECK(counter.total(batch).low() == routers + 11 * 3 * 2 * 7 * 5 + 17 * 3 * 2 * 7 * 3);
+    CHECK(error_of([&] { batch.add_measured("other", 1, 1); }) ==
+          "other: this tally has no such word: build it with masks() that have measured(\"other\")");
+    CHECK(error_of([&] { batch.add_measured("valid_tokens", 2, 1); }) == "valid_tokens: 1 padded are fewer than 2");
+    // Visits are those of all layers: more layers are more weights, not more FLOPs a visit.
+    CHECK((3 * model).parameters() == 3 * model.parameters());
+}
+
+namespace {
+
+/// Counts a quarter of every causal square: what no tool does, and a user may.
+counted_statistics a_quarter(const rule& attends, const convention& how, const attention_context& model) {
+    if (attends.shape() == pair_shape::causal) {
+        return {moment_rules::squares{}, 4};
+    }
+    return count_pairs(attends, how, model);
+}
+constexpr convention own_convention{.name = "quarters", .summary = "a user's own", .pairs = a_quarter};
+
+}  // namespace
+
+TEST_CASE("a user's convention is a value with one function", "[rule]") {
+    const cost model = own_attention{mask::sliding_window(3)}.cost(layer{.hidden_size = 2});
+    const flop_counter counter(model, own_convention, {.counted = counted_passes::forward});
+    tally batch{counter.masks()};
+    batch.add_lengths(std::vector<int>{4, 6});
+    CHECK(counter.evaluate(batch)["attention.core"].total(view::useful).low() == (16 + 36) / 4 * 8);
+}
+
+TEST_CASE("A number in a rule's text is whole and fits 64 bits, or an error that names it", "[rule]") {
+    const auto read = [](const char* text) {
+        return error_of([&] { return std::to_string(floptally::detail::read_number(text, "shift")); });
+    };
+    CHECK(floptally::detail::read_number("0", "shift") == 0);
+    CHECK(floptally::detail::read_number("-70", "shift") == -70);
+    CHECK(floptally::detail::read_number("007", "shift") == 7);
+    CHECK(floptally::detail::read_number("9223372036854775807", "shift") == std::numeric_limits<std::int64_t>::max());
+    CHECK(floptally::detail::read_number("-9223372036854775807", "shift") == -std::numeric_limits<std::int64_t>::max());
+    for (const char* text : {"", "-", "+5", "5 ", " 5", "5.0", "0x5", "--5", "9223372036854775808",
+                             "92233720368547758070", "99999999999999999999999", "5:", "5/"}) {
+        CHECK(read(text) == "shift: must be a whole number, got \"" + std::string(text) + "\"");
+    }
+}
+
+namespace {
+
+/// Half of a word for each sequence, so that two of them do not fit it and four would wrap to nothing.
+struct half_of_a_word {
+    static constexpr std::string_view name = "half_of_a_word";
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return s.length == 0 ? 0 : std::uint64_t{1} << 63U;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("the sum of a rule without one of its own over blocks does not wrap", "[rule]") {
+    tally batch{mask_set{rule(half_of_a_word{})}};
+    const std::vector<int> sixteen(16, 1);
+    CHECK(error_of([&] { batch.add_lengths(sixteen); }) == "half_of_a_word: the sum does not fit 64 bits");
+    batch.add_lengths(std::vector<int>(16, 0));
+    CHECK(batch == tally{mask_set{rule(half_of_a_word{})}});
+}
+
+namespace {
+
+namespace of_others {
+
+/// The name and the numbers of `::dilated_window`, in the other order.
+struct dilated_window {
+    std::int32_t step;
+    std::int32_t taps;
+
+    static constexpr std::string_view name = "dilated_window";
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
+        return ::dilated_window{taps, step}(s);
+    }
+};
+
+}  // namespace of_others
+
+/// Two names of one FNV-1a number.
+struct costarring {
+    static constexpr std::string_view name = "costarring";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length; }
+};
+struct liquid {
+    static constexpr std::string_view name = "liquid";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return 2 * s.length; }
+};
+
+}  // namespace
+
+TEST_CASE("F43: two structs of one name are two rules, and an error that names both where they meet", "[rule]") {
+    constexpr rule own = ::dilated_window{4, 2};
+    constexpr rule other = of_others::dilated_window{4, 2};
+    static_assert(own != other && own == rule(::dilated_window{4, 2}));
+    static_assert(own.is<::dilated_window>() && !own.is<of_others::dilated_window>());
+    static_assert(rule(costarring{}).id() == rule(liquid{}).id() && !rule(costarring{}).is<liquid>());
+    const sequence hundred{.length = 100};
+    CHECK(own(hundred) == enumerated(::dilated_window{4, 2}, hundred));
+    CHECK(other(hundred) == enumerated(::dilated_window{2, 4}, hundred));
+
+    mask_set masks{own};
+    const std::string problem = error_of([&] { return masks.find_or_add(other, "masks"); });
+    INFO(problem);
+    CHECK(problem.starts_with("masks: \"dilated_window\" is the name of two structs, dilated_window and rule_test::"));
+    CHECK(problem.ends_with("::of_others::dilated_window: rename one of them"));
+    CHECK(masks.size() == 1);
+    CHECK(error_of([&] {
+              return own_attention{own}.cost({.hidden_size = 2}) + own_attention{other}.cost({.hidden_size = 2});
+          }) == problem);
+    CHECK(error_of([&] { return tally{mask_set{own, other}}; }) == problem);
+    CHECK(error_of([] {
+              return rule_named<::dilated_window, of_others::dilated_window>("dilated_window(4,2)");
+          }).starts_with("rule: \"dilated_window\" is the name of two structs, "));
+    // Names of one number are two words of a tally.
+    CHECK(tally{mask_set{rule(costarring{}), rule(liquid{})}}.masks().size() == 2);
+}
+
+TEST_CASE("F44: a sample that does not fit the integers of a rule is overflow, never a wrapped count or 0", "[rule]") {
+    const auto is_overflow = [](const rule& what, const auto& sample) {
+        INFO(what.name());
+        try {
+            static_cast<void>(what.pairs(sample));
+        } catch (const overflow& e) {
+            return std::string(e.what());
+        }
+        return std::string("no overflow");
+    };
+    const grid wide{1, 65536, 65536};
+    const std::vector<rule> of_grids{mask::causal().in(modality::vision),
+                                     mask::bidirectional(),
+                                     mask::grid_windows(7),
+                                     mask::clip_squares(),
+                                     mask::level_windows(7, 0, false, false),
+                                     mask::reduced_pairs(1, 1, 1, 1),
+                                     mask::window_lines(),
+                                     mask::across_frames(),
+                                     mask::later_image_tokens(1),
+                                     mask::merged_patches(1),
+                                     mask::pooled_patches(1),
+                                     mask::pooled_clips(1),
+                                     mask::clips(),
+                                     mask::merged_pairs(1),
+                                     mask::merged_squares(1),
+                                     mask::strided_cells(1, 1),
+                                     mask::kept_patches(0, 0),
+                                     mask::kept_squares(0, 0),
+                                     rule(moment_rules::squares{}).in(modality::vision)};
+    for (const rule& what : of_grids) {
+        CHECK(is_overflow(what, wide) == "grid: 1 x 65536 x 65536 patches: a frame is above 4294967295");
+        CHECK(is_overflow(what, grid{1, 100'000, 100'000}) ==
+              "grid: 1 x 100000 x 100000 patches: a frame is above 4294967295");
+    }
+    CHECK(is_overflow(mask::clip_squares(), grid{65536, 65536, 1}) ==
+          "grid: 65536 x 65536 x 1 patches: a clip is above 4294967295");
+    // The largest frame fits; clips of it, and tokens besides patches, may not.
+    CHECK(mask::merged_squares(1)(grid{1, 65535, 65537}) == 0xFFFF'FFFFULL * 0xFFFF'FFFFULL);
+    CHECK(is_overflow(mask::merged_squares(1), grid{2, 65535, 65537}) ==
+          "vision.merged_squares(1): 36893488130239234050 does not fit 64 bits");
+    CHECK(is_overflow(mask::kept_squares(0, 0x7FFF'FFFF), grid{1, 65535, 65537}) ==
+          "vision.kept_squares(0,2147483647): 41505174140076687364 does not fit 64 bits");
+    const audio_clip longest{0xFFFF'FFFF};
+    CHECK(is_overflow(mask::strided_squares(-0x7FFF'FFFF, 1), longest) ==
+          "audio.strided_squares(-2147483647,1): 41505174152961589249 does not fit 64 bits");
+    CHECK(is_overflow(mask::strided_band(-0x7FFF'FFFF, 1, -1, -1), longest) ==
+          "audio.strided_band(-2147483647,1,-1,-1): 41505174152961589249 does not fit 64 bits");
+    const sequence beyond{.length = 2, .past = 0xFFFF'FFFE};
+    for (const rule& what : {rule(mask::causal()), rule(mask::chunked(4)), rule(mask::prefix_lm(4))}) {
+        CHECK(is_overflow(what, beyond) == "past: past + length must be at most 4294967295, got 4294967294 + 2");
+    }
+}
+
+TEST_CASE("F44: a rule asked for a grid that it does not divide is an error with the grid", "[rule]") {
+    for (const mask& merges :
+         {mask::merged_patches(2), mask::pooled_patches(2), mask::merged_pairs(2), mask::merged_squares(2)}) {
+        CHECK(error_of([&] {
+                  return merges.pairs(grid{1, 7, 7});
+              }) == "grid: 1 x 7 x 7 patches do not divide by the spatial_merge_size 2");
+    }
+    CHECK(error_of([] {
+              return mask::strided_cells(3, 1)(grid{1, 2, 2});
+          }) == "grid: 1 x 2 x 2 patches are too few for convolutions over 3 x 3 of them");
+    CHECK(error_of([] {
+              return mask::listed_units(4900, 256, 1225, 128)(grid{1, 2, 2});
+          }) == "grid: 1 x 2 x 2 patches: a frame must have 4900 or 1225");
+}
+
+namespace {
+
+/// Not one count for each row: what a kernel's last, partial block holds.
+struct last_block {
+    static constexpr std::string_view name = "last_block";
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.length % 128; }
+};
+
+}  // namespace
+
+TEST_CASE("F47: a rule that counts less of more rows has no share of a rank, and never one that wraps", "[rule]") {
+    const sequence s{.length = 132};
+    packed_row row;
+    row.add(s, s);
+    const context_parallel_row split(row, token_split::contiguous(132, 2));
+    const std::string problem =
+        "last_block: counts 4 from row 0 of 132 on and 66 from row 66 on: a rule that counts less of more rows has no "
+        "share of a rank";
+    CHECK(error_of([&] { return split.pairs(0, last_block{}, view::useful); }) == problem);
+    CHECK(error_of([&] { return split.tally_of(0, mask_set{rule(last_block{})}).total(); }) == problem);
+    CHECK(split.pairs(1, last_block{}, view::useful) == 66);
+}
+
+TEST_CASE("F49: rules that are equal for their parameters are one value, in every convention", "[rule]") {
+    struct pair_of_equals {
+        rule made;
+        rule equal;
+        /// The count by the struct itself, whose own call and sums stay unchanged.
+        std::uint64_t (*counted)(const sequence&);
+    };
+    const std::vector<pair_of_equals> equals{
+        {mask::prefix_lm(0), mask::causal(), [](const sequence& s) { return mask_rules::prefix_lm{0}(s); }},
+        {mask::prefix_lm(1), mask::causal(), [](const sequence& s) { return mask_rules::prefix_lm{1}(s); }},
+        {mask::chunked(1), mask::sliding_window(1), [](const sequence& s) { return mask_rules::chunked{1}(s); }},
+        {mask::compressed_keys(1), mask::causal(), [](const sequence& s) { return mask_rules::compressed_keys{1}(s); }},
+        {mask::best_blocks(1, 9), mask::top_k(9),
+         [](const sequence& s) {
+             return mask_rules::best_blocks{1, 9}(s);
+         }},
+        {mask::best_pools(1, 9), mask::top_k(9),
+         [](const sequence& s) {
+             return mask_rules::best_pools{1, 9}(s);
+         }},
+        {mask::best_compressed_keys(1, 9), mask::top_k(9), [](const sequence& s) {
+             return mask_rules::best_compressed_keys{1, 9}(s);
+         }}};
+    for (const pair_of_equals& known : equals) {
+        INFO(known.equal.name());
+        CHECK(known.made == known.equal);
+        CHECK(known.made.name() == known.equal.name());
+        for (const std::uint32_t length : lengths) {
+            for (const std::uint32_t past : {0U, 1U, 5U, 24U}) {
+                const sequence s{.length = length, .past = past};
+                CHECK(known.counted(s) == known.equal(s));
+            }
+        }
+        for (const convention* how : conventions::all) {
+            INFO(std::string(how->name));
+            const auto total = [&](const rule& attends) {
+                const flop_counter counter(own_attention{attends}.cost(layer{.hidden_size = 6}), *how);
+                tally sum{counter.masks()};
+                sum.add_lengths(lengths);
+                return counter.total(sum).low();
+            };
+            CHECK(total(known.made) == total(known.equal));
+        }
+    }
+    // As megatron, maxtext and verl count a causal mask: L²/2, not L².
+    for (const convention* how : {&conventions::megatron, &conventions::maxtext, &conventions::verl}) {
+        const flop_counter counter(own_attention{mask::prefix_lm(0)}.cost(layer{.hidden_size = 6}), *how,
+                                   {.counted = counted_passes::forward});
+        tally batch{counter.masks()};
+        batch.add(sequence{.length = 10});
+        CHECK(counter.evaluate(batch)["attention.core"].total(view::useful).low() == 2 * 12 * 10 * 10 / 2);
+    }
+    CHECK(rule_named("prefix_lm(0)") == mask::causal());
+    CHECK(mask::prefix_lm(2).name() == "prefix_lm(2)");
+    CHECK_FALSE(mask::chunked(2) == mask::sliding_window(2));
+}
+
+TEST_CASE("F50: a mask of many spans of keys has its tiles, docs/extending.md's own among them", "[rule]") {
+    const ::dilated_window docs_own{512, 4};
+    const sequence s{.length = 3000};
+    for (const auto& [rows, keys] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {2, 3}, {64, 16}, {128, 128}}) {
+        std::uint64_t tiles = 0;
+        for (std::int64_t row = 0; row < 3000; row += rows) {
+            std::vector<bool> touched(static_cast<std::size_t>(3000 / keys + 1), false);
+            for (std::int64_t i = row; i < std::min<std::int64_t>(row + rows, 3000); ++i) {
+                for (std::int64_t tap = 0; tap < 512 && i - 4 * tap >= 0; ++tap) {
+                    touched[static_cast<std::size_t>((i - 4 * tap) / keys)] = true;
+                }
+            }
+            tiles += static_cast<std::uint64_t>(std::count(touched.begin(), touched.end(), true));
+        }
+        CHECK(executed_pairs(docs_own, s, static_cast<std::uint64_t>(rows), static_cast<std::uint64_t>(keys)) ==
+              tiles * static_cast<std::uint64_t>(rows * keys));
+    }
+    CHECK(executed_pairs(docs_own, s, 1, 1) == rule(docs_own)(s));
+}
+
+TEST_CASE("spans of keys in any order are those of a set", "[rule]") {
+    std::uint32_t state = 1;
+    const auto next = [&state](std::uint32_t below) {
+        return (state = state * 1664525U + 1013904223U) / 65536U % below;
+    };
+    for (int round = 0; round < 2000; ++round) {
+        detail::seen_keys keys;
+        std::vector<bool> seen(64, false);
+        for (std::uint32_t i = next(20); i > 0; --i) {
+            const std::uint32_t first = next(60);
+            const std::uint32_t end = first + next(5);
+            keys.add(first, end);
+            std::fill(seen.begin() + first, seen.begin() + std::max(first, end), true);
+        }
+        const std::uint32_t limit = next(64);
+        REQUIRE(keys.before(limit) == static_cast<std::uint64_t>(std::count(seen.begin(), seen.begin() + limit, true)));
+        std::uint64_t blocks = 0;
+        for (std::uint32_t at = 0; at < 64; at += 4) {
+            blocks += std::count(seen.begin() + at, seen.begin() + at + 4, true) != 0 ? 1U : 0U;
+        }
+        REQUIRE(keys.blocks(4) == blocks);
+    }
+}
+
+}  // namespace rule_test

@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <cstdint>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/step/open_metrics.hpp>
+
+#include "catch2.hpp"
+
+namespace open_metrics_test {
+namespace {
+
+using floptally::meter;
+using floptally::view;
+
+meter small_meter(const std::string& accelerator = "NVIDIA H100 SXM5") {
+    return meter(floptally::presets::llama_3_8b.cost(), floptally::conventions::exact, {},
+                 {.gpus = 8,
+                  .peak_tflops = 989,
+                  .accelerator = accelerator,
+                  .precision = "bf16",
+                  .counted = floptally::counted_for::all_gpus});
+}
+
+/// Samples by their name and labels, read by the grammar of the format; every one stands under its family.
+std::map<std::string, std::string> samples_of(const std::string& text) {
+    const std::regex line(R"re(([a-z_]+)(\{[a-z]+="(?:[^"\\]|\\.)*"(?:,[a-z]+="(?:[^"\\]|\\.)*")*\})? ([0-9.e+]+))re");
+    std::map<std::string, std::string> samples;
+    std::istringstream lines(text);
+    std::string family;
+    std::string type;
+    bool ended = false;
+    for (std::string one; std::getline(lines, one);) {
+        INFO(one);
+        REQUIRE(!ended);
+        if (one == "# EOF") {
+            ended = true;
+        } else if (one.rfind("# TYPE ", 0) == 0) {
+            std::istringstream words(one.substr(7));
+            words >> family >> type;
+            CHECK((type == "counter" || type == "gauge" || type == "info"));
+        } else if (one.rfind("# ", 0) == 0) {
+            CHECK((one.rfind("# HELP " + family + " ", 0) == 0 || one.rfind("# UNIT " + family + " ", 0) == 0));
+            if (one.rfind("# UNIT ", 0) == 0) {
+                const std::string unit = one.substr(one.rfind(' ') + 1);
+                CHECK(family.ends_with("_" + unit));  // as the format demands
+            }
+        } else {
+            std::smatch parts;
+            REQUIRE(std::regex_match(one, parts, line));
+            CHECK(parts[1] == family + (type == "counter" ? "_total" : type == "info" ? "_info" : ""));
+            CHECK(samples.emplace(parts[1].str() + parts[2].str(), parts[3]).second);
+        }
+    }
+    CHECK(ended);
+    return samples;
+}
+
+}  // namespace
+
+TEST_CASE("A meter's run in OpenMetrics: counters of all that its ratios are made of") {
+    meter m = small_meter();
+    for (const double seconds : {0.5, 0.25}) {
+        m.begin_step();
+        m.microbatch().add_cu_seqlens(std::vector<std::int32_t>{0, 3000, 4096},
+                                      std::vector<std::int32_t>{0, 3072, 4224}, 1);
+        m.end_step(seconds);
+    }
+    const auto samples = samples_of(floptally::to_open_metrics(m));
+    CHECK(samples.at("floptally_steps_total") == "2");
+    CHECK(samples.at("floptally_step_seconds_total") == "0.75");
+    CHECK(samples.at("floptally_gpu_seconds_total") == "6");
+    CHECK(std::stod(samples.at("floptally_peak_flops_total")) == Approx(6 * 989e12));
+    CHECK(samples.at("floptally_tokens_total{view=\"useful\"}") == "6000");
+    CHECK(samples.at("floptally_tokens_total{view=\"padded\"}") == "8448");
+    CHECK(samples.at("floptally_sequences_total{view=\"useful\"}") == "2");
+    CHECK(samples.at("floptally_sequences_total{view=\"padded\"}") == "4");
+    CHECK(samples.at("floptally_gpus") == "8");
+    CHECK(samples.at("floptally_peak_tflops") == "989");
+    for (const auto& [seen, name] :
+         {std::pair{view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}}) {
+        std::uint64_t sum = 0;
+        for (const auto& [key, value] : samples) {
+            if (key.rfind("floptally_flops_total", 0) == 0 && key.find(std::string("view=\"") + name) != key.npos) {
+                sum += std::stoull(value);
+            }
+        }
+        CHECK(floptally::flops{sum} == m.run().totals.total(seen));
+    }
+    CHECK(samples.count("floptally_meter_info{version=\"" + std::string(floptally::version) +
+                        "\",convention=\"exact\",counted=\"of all 8 GPUs, as declared\",accelerator=\"NVIDIA H100 "
+                        "SXM5\",precision=\"bf16\"}") == 1);
+}
+
+TEST_CASE("A meter before its first step has counters of 0, and labels are escaped") {
+    const auto samples = samples_of(floptally::to_open_metrics(small_meter("a \"b\" \\ c\nd")));
+    CHECK(samples.at("floptally_steps_total") == "0");
+    CHECK(samples.at("floptally_tokens_total{view=\"useful\"}") == "0");
+    bool escaped = false;
+    for (const auto& [key, value] : samples) {
+        escaped = escaped || key.find("accelerator=\"a \\\"b\\\" \\\\ c\\nd\"") != key.npos;
+    }
+    CHECK(escaped);
+}
+
+TEST_CASE("The dashboard of examples/ asks for metrics that there are") {
+    std::ifstream file(FLOPTALLY_SOURCE_DIR "/examples/data/grafana_dashboard.json");
+    const nlohmann::json dashboard = nlohmann::json::parse(file);
+    meter m = small_meter();
+    m.begin_step();
+    m.microbatch().add_lengths(std::vector<std::uint32_t>{100});
+    m.end_step(1);
+    std::set<std::string> names;
+    for (const auto& [key, value] : samples_of(floptally::to_open_metrics(m))) {
+        names.insert(key.substr(0, key.find('{')));
+    }
+    std::set<std::string> asked;
+    for (const nlohmann::json& panel : dashboard["panels"]) {
+        CHECK(!panel["title"].get<std::string>().empty());
+        for (const nlohmann::json& target : panel["targets"]) {
+            const auto query = target["expr"].get<std::string>();
+            const std::regex metric("floptally_[a-z_]+");
+            for (std::sregex_iterator at(query.begin(), query.end(), metric), end; at != end; ++at) {
+                INFO(query);
+                CHECK(names.count(at->str()) == 1);
+                asked.insert(at->str());
+            }
+        }
+    }
+    CHECK(asked.size() >= 5);
+}
+
+}  // namespace open_metrics_test
