@@ -48,7 +48,7 @@ void print_phases(const std::string& name, const breakdown& work, view seen) {
 int main() {
     // A plan: everything frozen but adapters of rank 16 beside each matrix of the attention; layers are recomputed.
     const training_plan lora{.recomputed = recompute::full,
-                             .rules = {{"*", weight_state::frozen}, {"attention.*", weight_state::lora, 16}}};
+                             .weights = {{"*", weight_state::frozen}, {"attention.*", weight_state::lora, 16}}};
     const flop_counter step(model, conventions::exact, lora);
     const flop_counter whole(model, conventions::exact, {.recomputed = recompute::full});
 

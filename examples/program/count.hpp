@@ -12,7 +12,7 @@
 
 #include <floptally/count/muon.hpp>
 #include <floptally/count/padding.hpp>
-#include <floptally/count/training_rules.hpp>
+#include <floptally/count/weight_setting_text.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/input/add_input.hpp>
@@ -113,8 +113,8 @@ inline floptally::training_plan read_plan(const arguments& args) {
         }
     }
     if (const auto rules = args.text("rules")) {
-        for (const floptally::plan_rule& rule : floptally::training_rules(*rules)) {
-            plan.rules.push_back(rule, "rules");
+        for (const floptally::weight_setting& setting : floptally::weight_settings_named(*rules)) {
+            plan.weights.push_back(setting, "rules");
         }
     }
     return plan;
@@ -136,7 +136,11 @@ decltype(auto) naming_options(Do what) {
         return what();
     } catch (const error& problem) {
         constexpr std::string_view of_plan = "plan.";
+        constexpr std::string_view of_weights = "plan.weights";
         const std::string text(problem.problem());
+        if (problem.field().starts_with(of_weights)) {
+            throw error(std::string("rules").append(problem.field().substr(of_weights.size())), text);
+        }
         if (problem.field().starts_with(of_plan)) {
             throw error(problem.field().substr(of_plan.size()), text);
         }

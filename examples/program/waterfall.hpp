@@ -176,9 +176,9 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
                                                             const std::vector<floptally::work_at_peak>& work) {
-    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(), [](const floptally::plan_rule& rule) {
-        return rule.state == floptally::weight_state::lora;
-    });
+    const bool adapts = std::any_of(
+        plan.weights.begin(), plan.weights.end(),
+        [](const floptally::weight_setting& setting) { return setting.state == floptally::weight_state::lora; });
     const auto tbps = memory_tbps_of(args);
     if (!tbps || (adapts && !args.text("memory-tbps"))) {
         return {};

@@ -217,7 +217,7 @@ TEST_CASE("Bytes of a forward pass alone, with weights of four bits") {
 
 TEST_CASE("Frozen weights write no gradient, and recompute moves the forward's bytes again") {
     training_plan plan;
-    plan.rules.push_back({.weights = "mlp", .state = floptally::weight_state::frozen}, "rules");
+    plan.weights.push_back({.weights = "mlp", .state = floptally::weight_state::frozen}, "weights");
     tensor_trace listed;
     listed.frozen = {"mlp"};
     list_small(listed, lengths);
@@ -407,7 +407,7 @@ TEST_CASE("What cannot be counted is an error with its field, and what is not sa
     CHECK(error_of([&] { byte_counter(model, {}, {.cache = 65}); }) == "cache_bits: must be from 1 to 64, got 65");
     CHECK(error_of([&] { byte_counter(model, {}, {}, 0); }).starts_with("batches: must be at least 1"));
     training_plan lora;
-    lora.rules.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "rules");
+    lora.weights.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "weights");
     CHECK(error_of([&] { byte_counter(model, lora); }) == "plan: bytes of LoRA's adapters are not counted");
     CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
           "component: this model moves bytes of none named \"mlp\"");

@@ -565,8 +565,8 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
     const auto planned = [&](const training_plan& plan) {
         return by_counter(flop_counter(model), flop_counter(model, exact, plan));
     };
-    const auto& [counted, recomputed, flash, components, rules, every, repeated, indexer] = training_plan{};
-    static_cast<void>(std::tie(counted, recomputed, flash, components, rules, every, repeated, indexer));
+    const auto& [counted, recomputed, flash, components, weights, every, repeated, indexer] = training_plan{};
+    static_cast<void>(std::tie(counted, recomputed, flash, components, weights, every, repeated, indexer));
     CHECK(planned({}) == "no error");
     CHECK(planned({.counted = floptally::counted_passes::forward}) == coefficient_error);
     CHECK(planned({.recomputed = floptally::recompute::full}) == coefficient_error);
@@ -576,7 +576,7 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
     plan.recomputed_components.push_back("mlp", "plan");
     CHECK(planned(plan) == coefficient_error);
     plan = {};
-    plan.rules.push_back({.weights = "lm_head", .state = floptally::weight_state::frozen}, "plan");
+    plan.weights.push_back({.weights = "lm_head", .state = floptally::weight_state::frozen}, "plan");
     CHECK(planned(plan) == coefficient_error);
     plan = {};
     plan.repeated.push_back({.weights = "mlp", .ranks = 2}, "plan");

@@ -86,7 +86,8 @@ def test_megatron_arguments_are_a_model_that_its_config_describes(llama: floptal
     for lengths in ([8192], [512, 1024, 9000]):
         found = megatron.num_floating_point_operations(args, 1, convention="exact", lengths=lengths)
         assert found == llama.flops(lengths=lengths).total
-    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*/q_proj", "lora", rank=16)])
+    frozen = floptally.WeightSetting("*", "frozen")
+    lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("*/q_proj", "lora", rank=16)])
     found = megatron.num_floating_point_operations(args, 1, convention="exact", plan=lora)
     assert found == llama.flops(lengths=[8192], plan=lora).total
     assert found < 0.8 * megatron.num_floating_point_operations(args, 1, convention="exact")

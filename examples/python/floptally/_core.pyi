@@ -113,7 +113,7 @@ class Convention:
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
-class Rule:
+class WeightSetting:
     def __init__(
         self,
         weights: str = "*",
@@ -146,7 +146,7 @@ class Plan:
         phase: str = "train",
         recompute: str = "none",
         flash_attention: bool = True,
-        rules: Sequence[Rule] = ...,
+        weights: Sequence[WeightSetting] = ...,
         recompute_components: Sequence[str] = ...,
         recompute_every: int = 1,
         repeated: Mapping[str, int] = {},
@@ -159,7 +159,7 @@ class Plan:
     @property
     def flash_attention(self) -> bool: ...
     @property
-    def rules(self) -> list[Rule]: ...
+    def weights(self) -> list[WeightSetting]: ...
     @property
     def recompute_components(self) -> list[str]: ...
     @property
@@ -257,7 +257,7 @@ class Cost:
     def sample_loads(
         self,
         samples: Sequence[Tally],
-        rules: Sequence[tuple[str, int] | tuple[str, int, int]],
+        loads: Sequence[tuple[str, int] | tuple[str, int, int]],
         *,
         convention: str | Convention = "exact",
         plan: Plan | None = None,
@@ -738,7 +738,7 @@ class ParallelLayout:
         """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
     def group(self, axes: Sequence[str]) -> list[int]:
         """The ranks that differ from this one along these axes only, itself among them."""
-    def with_redundant_work(self, rules: dict[str, list[str]], *, plan: Plan | None = None) -> Plan:
+    def with_redundant_work(self, repeated: dict[str, list[str]], *, plan: Plan | None = None) -> Plan:
         """The plan of all ranks, {"vision.*": ["cp"]}: what is named all ranks along these axes run, each the whole of it. It
         is executed by each and useful once."""
     def __eq__(self, other: object, /) -> bool: ...

@@ -13,7 +13,7 @@
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/report_table.hpp>
 #include <floptally/step/utilization.hpp>
 
@@ -78,11 +78,11 @@ counted_work measured(const counted_work& b, const arguments& given) {
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
     if (precisions) {
         const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
-        mfu.mixed =
-            mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
-                            precision_rules(to_text(precisions, "precisions"), name, to_clock_mhz(given["clock_mhz"])),
-                            mfu.step.peak_tflops)
-                .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
+        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
+                                    precision_settings_named(to_text(precisions, "precisions"), name,
+                                                             to_clock_mhz(given["clock_mhz"])),
+                                    mfu.step.peak_tflops)
+                        .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
     }
     py::dict said;
     said["seconds"] = mfu.step.seconds;

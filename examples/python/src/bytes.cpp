@@ -156,8 +156,8 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const py::dict
             throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
         }
     }
-    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(),
-                                    [](const plan_rule& rule) { return rule.state == weight_state::lora; });
+    const bool adapts = std::any_of(plan.weights.begin(), plan.weights.end(),
+                                    [](const weight_setting& setting) { return setting.state == weight_state::lora; });
     const bool is_asked = !value("memory_tbps").is_none();
     if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
         return {};

@@ -23,7 +23,7 @@
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/open_metrics.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
 
@@ -328,11 +328,11 @@ class held_meter {
           clock_(to_clock(given["clock"])) {
         if (const py::handle precisions = given.some("precisions")) {
             const std::string& name = of.hardware().accelerator;
-            of.runs_in(mixed_precision(
-                of.model(), model.model().parts, as->plan,
-                precision_rules(to_text(precisions, "precisions"), name.empty() ? std::nullopt : std::optional(name),
-                                to_clock_mhz(given["clock_mhz"])),
-                of.hardware().peak_tflops));
+            of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
+                                       precision_settings_named(to_text(precisions, "precisions"),
+                                                                name.empty() ? std::nullopt : std::optional(name),
+                                                                to_clock_mhz(given["clock_mhz"])),
+                                       of.hardware().peak_tflops));
         }
     }
 

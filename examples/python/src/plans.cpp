@@ -46,8 +46,8 @@ const training_plan& to_plan(py::handle plan) {
 
 namespace {
 
-plan_rule make_rule(const std::string& weights, const std::string& state, const py::object& rank,
-                    const py::object& first_layer, const py::object& last_layer, const std::string& part) {
+weight_setting make_setting(const std::string& weights, const std::string& state, const py::object& rank,
+                            const py::object& first_layer, const py::object& last_layer, const std::string& part) {
     const auto layer = [](const py::object& number, const char* field) {
         return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
     };
@@ -60,15 +60,16 @@ plan_rule make_rule(const std::string& weights, const std::string& state, const 
 }
 
 training_plan make_plan(const std::string& phase, const std::string& recomputed, bool flash_attention,
-                        const std::vector<plan_rule>& rules, const std::vector<std::string>& recomputed_components,
-                        const py::object& recompute_every, const py::dict& repeated, const std::string& indexer) {
+                        const std::vector<weight_setting>& weights,
+                        const std::vector<std::string>& recomputed_components, const py::object& recompute_every,
+                        const py::dict& repeated, const std::string& indexer) {
     training_plan plan{.counted = from_word<counted_passes>(phase, "phase", counted_passes_names),
                        .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
                        .flash_attention = flash_attention,
                        .recompute_every = to_count(recompute_every, "recompute_every", 1),
                        .indexer = from_word<indexer_training>(indexer, "indexer", indexer_training_names)};
-    for (const plan_rule& rule : rules) {
-        plan.rules.push_back(rule, "rules");
+    for (const weight_setting& setting : weights) {
+        plan.weights.push_back(setting, "weights");
     }
     for (const std::string& component : recomputed_components) {
         plan.recomputed_components.push_back(component, "recompute_components");
@@ -86,13 +87,13 @@ py::object layer_of(std::uint64_t layer) {
     return layer == any_layer ? static_cast<py::object>(py::none()) : py::int_(layer);
 }
 
-py::tuple rule_state(const plan_rule& r) {
+py::tuple setting_state(const weight_setting& r) {
     return py::make_tuple(std::string(r.weights.view()), to_word(r.state, weight_state_names), r.rank,
                           layer_of(r.first_layer), layer_of(r.last_layer), std::string(r.part.view()));
 }
 
 py::tuple plan_state(const training_plan& plan) {
-    std::vector<plan_rule> rules(plan.rules.begin(), plan.rules.end());
+    std::vector<weight_setting> weights(plan.weights.begin(), plan.weights.end());
     std::vector<std::string> components;
     for (const component_name& one : plan.recomputed_components) {
         components.emplace_back(one.view());
@@ -102,7 +103,7 @@ py::tuple plan_state(const training_plan& plan) {
         repeated[py::str(std::string(one.weights.view()))] = one.ranks;
     }
     return py::make_tuple(to_word(plan.counted, counted_passes_names), to_word(plan.recomputed, recompute_names),
-                          plan.flash_attention, rules, components, plan.recompute_every, repeated,
+                          plan.flash_attention, weights, components, plan.recompute_every, repeated,
                           to_word(plan.indexer, indexer_training_names));
 }
 
@@ -126,55 +127,56 @@ void bind_plans(py::module_& module) {
         return all;
     });
 
-    const py::class_<plan_rule> rule(module, "Rule", R"(What happens to some weights in training.
+    const py::class_<weight_setting> setting(module, "WeightSetting", R"(The state of some weights in training.
 
 weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
 state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
 (included): only these. part: "encoder", "layer", "lm_head", …)");
     constructor(
-        rule, "__init__(self, weights='*', state='trainable', *, rank=0, first_layer=None, last_layer=None, part='*')",
-        "", [](const arguments& given) {
-            return make_rule(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
-                             given["last_layer"], given.text("part"));
+        setting,
+        "__init__(self, weights='*', state='trainable', *, rank=0, first_layer=None, last_layer=None, part='*')", "",
+        [](const arguments& given) {
+            return make_setting(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
+                                given["last_layer"], given.text("part"));
         });
-    property(rule, "weights", [](const plan_rule& r) { return r.weights.view(); });
-    property(rule, "state", [](const plan_rule& r) { return to_word(r.state, weight_state_names); });
-    property(rule, "rank", [](const plan_rule& r) { return r.rank; });
-    property(rule, "first_layer", [](const plan_rule& r) { return layer_of(r.first_layer); });
-    property(rule, "last_layer", [](const plan_rule& r) { return layer_of(r.last_layer); });
-    property(rule, "part", [](const plan_rule& r) { return r.part.view(); });
-    equality(rule, [](const plan_rule& r) { return rule_state(r); });
-    shown_as(rule, [](const plan_rule& r) { return "Rule" + shown(rule_state(r)); });
+    property(setting, "weights", [](const weight_setting& r) { return r.weights.view(); });
+    property(setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); });
+    property(setting, "rank", [](const weight_setting& r) { return r.rank; });
+    property(setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); });
+    property(setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); });
+    property(setting, "part", [](const weight_setting& r) { return r.part.view(); });
+    equality(setting, [](const weight_setting& r) { return setting_state(r); });
+    shown_as(setting, [](const weight_setting& r) { return "WeightSetting" + shown(setting_state(r)); });
     pickles(
-        rule, [](const plan_rule& r) { return rule_state(r); },
+        setting, [](const weight_setting& r) { return setting_state(r); },
         [](const py::object& state) {
             const py::tuple s(state);
-            return make_rule(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2], s[3], s[4],
-                             s[5].cast<std::string>());
+            return make_setting(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2], s[3], s[4],
+                                s[5].cast<std::string>());
         });
 
     const py::class_<training_plan> plan(module, "Plan", R"(What one process executes in a training step.
 
 phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of every
 layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ once more,
-which is executed and never useful. rules: what trains; of rules that name the same weight the last one holds.
+which is executed and never useful. weights: what trains; of settings that name the same weight the last one holds.
 recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
 only. repeated: work that several ranks run though its result is needed once, {"vision.*": 4}: executed by each, useful
 once. Of names that fit the same the last one holds. indexer: whether those of sparse attention train by a loss of their
 own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all), "warm_up" (and attention is over all).)");
     constructor(plan,
-                "__init__(self, *, phase='train', recompute='none', flash_attention=True, rules=[], "
+                "__init__(self, *, phase='train', recompute='none', flash_attention=True, weights=[], "
                 "recompute_components=[], recompute_every=1, repeated={}, indexer='frozen')",
                 "", [](const arguments& given) {
                     return make_plan(given.text("phase"), given.text("recompute"), given.flag("flash_attention"),
-                                     given.as<std::vector<plan_rule>>("rules"),
+                                     given.as<std::vector<weight_setting>>("weights"),
                                      given.as<std::vector<std::string>>("recompute_components"),
                                      given["recompute_every"], given.as<py::dict>("repeated"), given.text("indexer"));
                 });
     property(plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); });
     property(plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); });
     property(plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; });
-    property(plan, "rules", [](const training_plan& p) { return py::object(plan_state(p)[3]); });
+    property(plan, "weights", [](const training_plan& p) { return py::object(plan_state(p)[3]); });
     property(plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); });
     property(plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; });
     property(plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); });
@@ -186,7 +188,7 @@ own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all
         [](const py::object& state) {
             const py::tuple s(state);
             return make_plan(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2].cast<bool>(),
-                             s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5],
+                             s[3].cast<std::vector<weight_setting>>(), s[4].cast<std::vector<std::string>>(), s[5],
                              s[6].cast<py::dict>(), s[7].cast<std::string>());
         });
 }

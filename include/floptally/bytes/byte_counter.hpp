@@ -175,8 +175,8 @@ class byte_counter : public adds_batches<byte_counter> {
                                {"must be from 1 to 64, got ", given});
             }
         }
-        for (const plan_rule& rule : plan.rules) {
-            if (rule.state == weight_state::lora) {
+        for (const weight_setting& setting : plan.weights) {
+            if (setting.state == weight_state::lora) {
                 throw error("plan", "bytes of LoRA's adapters are not counted");
             }
         }

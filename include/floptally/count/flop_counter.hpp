@@ -40,8 +40,8 @@ namespace floptally {
 /// word does, so that any sum of products stays below 2^128.
 class flop_counter {
   public:
-    /// Counts a cost. A plan with rules may make it an upper bound (`is_upper_bound`), since a cost alone does not say
-    /// where its parts stand.
+    /// Counts a cost. A plan with weight settings may make it an upper bound (`is_upper_bound`), since a cost alone
+    /// does not say where its parts stand.
     constexpr explicit flop_counter(const cost& model, const convention& how = conventions::exact,
                                     const training_plan& plan = {})
         : how_(how) {

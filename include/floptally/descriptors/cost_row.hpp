@@ -16,7 +16,7 @@
 namespace floptally {
 
 /// Values inside one part of a layer, which its rows read and make. They decide where a backward pass
-/// stops (`training_plan::rules`) and change nothing else.
+/// stops (`training_plan::weights`) and change nothing else.
 namespace value {
 
 /// A set of values, a bit for each.

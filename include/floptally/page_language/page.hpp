@@ -88,7 +88,7 @@ inline constexpr unsigned number = 1, real = 2, flag = 4, text = 8, list = 16, o
 }
 
 /// `with KEY DEFAULT`: a key that the class reads.
-struct key_rule {
+struct page_key {
     std::string_view key;
     std::size_t otherwise = no_expression;  ///< none: null
     bool required = false;                  ///< no default either
@@ -124,7 +124,7 @@ struct block {
 };
 
 /// `require EXPR: .KEY what is right` and `note EXPR: text`.
-struct page_rule {
+struct page_condition {
     bool is_note = false;
     std::size_t holds = no_expression;
     std::string_view key{};
@@ -157,11 +157,11 @@ struct page {
     vector<expression> expressions{};
     vector<std::size_t> operands{};
     vector<definition> definitions{};
-    vector<key_rule> keys{};
+    vector<page_key> keys{};
     vector<std::string_view> without{};
     vector<block> blocks{};
     vector<std::string_view> classes{};
-    vector<page_rule> rules{};
+    vector<page_condition> conditions{};
     vector<inner_model> inner{};
     const page* base = nullptr;
     std::string_view text{};  ///< where it stands, with others
@@ -194,10 +194,10 @@ struct page {
         }
         return nullptr;
     }
-    [[nodiscard]] const key_rule* find_key(std::string_view wanted) const {
-        for (const key_rule& rule : keys) {
-            if (rule.key == wanted) {
-                return &rule;
+    [[nodiscard]] const page_key* find_key(std::string_view wanted) const {
+        for (const page_key& known : keys) {
+            if (known.key == wanted) {
+                return &known;
             }
         }
         return nullptr;
@@ -227,7 +227,7 @@ struct other_side {
     return {};
 }
 
-/// The names of some rows of a page, those of its bases before: `names_in(&read, &page::keys, &key_rule::key)`.
+/// The names of some rows of a page, those of its bases before: `names_in(&read, &page::keys, &page_key::key)`.
 template <class Row>
 [[nodiscard]] vector<std::string_view> names_in(const page* read, vector<Row> page::*rows,
                                                 std::string_view Row::*name) {

@@ -20,7 +20,7 @@
 namespace floptally {
 
 /// Work that all ranks along these axes each run whole, as every rank of context parallelism does with a vision tower
-/// whose images are not dealt. `weights` as in a `plan_rule`: "vision.*", "moe.router",
+/// whose images are not dealt. `weights` as in a `weight_setting`: "vision.*", "moe.router",
 /// "attention.qkv/kv_a_proj_with_mqa".
 struct redundant_work {
     component_name weights;

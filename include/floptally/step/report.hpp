@@ -119,7 +119,7 @@ struct report {
     made.counted_as = as.counted_as();
     made.plan = plan;
     made.parameters = weights_of(model.cost);
-    if (!plan.rules.empty() && !model.parts.empty()) {
+    if (!plan.weights.empty() && !model.parts.empty()) {
         made.parameters.trainable = trained_parameters(model.parts, plan).trainable;
     }
     made.masks = shown;

@@ -39,7 +39,7 @@ class composite_reader {
         for (const owner<slot>& inner : slots_) {
             inner->reader->check();  // what is wrong inside is named before what does not fit together
         }
-        rule_checker(scope_, sum.notes).check(scope_.of());
+        condition_checker(scope_, sum.notes).check(scope_.of());
         const outer_class outer = read_class(suffix, sum.notes);
         model_config language;
         std::vector<model_part> towers;

@@ -159,7 +159,7 @@ class evaluation {
     [[nodiscard]] value given(const expression& e, std::size_t index) {
         vector<std::string_view> keys;
         const std::size_t otherwise = chain(index, keys);
-        const key_rule* declared = nullptr;
+        const page_key* declared = nullptr;
         const page* by = nullptr;
         for (const page* p = &in_.of(); p != nullptr && declared == nullptr; p = p->base) {
             for (std::size_t k = 0; k < keys.size() && declared == nullptr; ++k) {
@@ -168,12 +168,12 @@ class evaluation {
             }
         }
         if (declared == nullptr && otherwise == no_expression) {
-            const auto known = names_in(&in_.of(), &page::keys, &key_rule::key);
+            const auto known = names_in(&in_.of(), &page::keys, &page_key::key);
             fail(e, {"the page declares no key \"", keys.front(), "\"", nearest_hint(keys.front(), known)});
         }
         for (const std::string_view key : keys) {
             bool unread = false;
-            const key_rule* own = in_.find_key(key, &unread);
+            const page_key* own = in_.find_key(key, &unread);
             const config_node* value = unread ? nullptr : in_.config().find(key);
             if (value == nullptr) {
                 continue;

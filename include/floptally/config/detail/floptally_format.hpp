@@ -52,7 +52,7 @@ require size(.component) > 0 and size(.component) < 40: .component must have 1 t
 static_assert(component_name::capacity == 39, "the page above says how long a component's name may be");
 
 /// Those pages and a page for each part: its keys, as the table of parts declares them, and the line whose words they
-/// are. A word that the rules of a part define has the value of that definition.
+/// are. A word that the lines of a part define has the value of that definition.
 [[nodiscard]] inline std::string pages_of_parts() {
     std::string text = own_pages;
     for (const pages::part_kind& kind : pages::part_kinds) {
@@ -69,14 +69,14 @@ static_assert(component_name::capacity == 39, "the page above says how long a co
             if (!key.empty()) {
                 append(text, {"with ", key, "\n"});
             }
-            const bool is_defined = kind.rules.find(text_of({word.word, " = "})) != std::string_view::npos;
+            const bool is_defined = kind.lines.find(text_of({word.word, " = "})) != std::string_view::npos;
             if (is_defined || !key.empty()) {
                 append(line, {line.empty() ? " " : ", ", word.word, word.is_inverse && !is_defined ? " not " : " ",
                               is_defined ? "" : ".", is_defined ? word.word : key.substr(0, key.find(' '))});
             }
         }
-        append(text, {kind.rules});
-        if (kind.rules.find("part:") == std::string_view::npos) {
+        append(text, {kind.lines});
+        if (kind.lines.find("part:") == std::string_view::npos) {
             append(text, {"part: ", kind.name, line, "\n"});
         }
     }
@@ -212,7 +212,7 @@ class floptally_format {
         pages::refuse_undeclared(names);
         names.check_keys();
         std::vector<std::string> notes;
-        pages::rule_checker(names, notes).check(*read);
+        pages::condition_checker(names, notes).check(*read);
         return pages::block_cost(names, "part", options_.mla);
     }
 

@@ -57,17 +57,17 @@ class model_reader {
 
     [[nodiscard]] scope& names() { return scope_; }
 
-    /// Throws where a key or a rule is wrong, as `read` does first.
+    /// Throws where a key is wrong or a condition does not hold, as `read` does first.
     void check() {
         scope_.check_keys();
         std::vector<std::string> said;
-        rule_checker(scope_, said).check(scope_.of());
+        condition_checker(scope_, said).check(scope_.of());
     }
 
     [[nodiscard]] model_config read() {
         scope_.check_keys();
         open_encoder();
-        rule_checker(scope_, notes_).check(scope_.of());
+        condition_checker(scope_, notes_).check(scope_.of());
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
@@ -176,7 +176,7 @@ class model_reader {
     void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
         scope_.check_keys();
         std::vector<std::string> said;  // by the decoder too
-        rule_checker(scope_, said).check(scope_.of());
+        condition_checker(scope_, said).check(scope_.of());
         add_layers();
         if (!is_tower_) {
             cost positions;

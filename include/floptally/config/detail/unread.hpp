@@ -149,7 +149,7 @@ inline constexpr std::string_view structure_words[] = {"layer", "head", "hidden"
 /// Throws at the first key that no page declares: in floptally's own format a misspelt one would change the count
 /// silently.
 inline void refuse_undeclared(const scope& names) {
-    const vector<std::string_view> known = names_in(&names.of(), &page::keys, &key_rule::key);
+    const vector<std::string_view> known = names_in(&names.of(), &page::keys, &page_key::key);
     const fields& config = names.config();
     for (std::size_t i = 0; i < config.object().count; ++i) {
         const std::string& key = config.tree().child(config.object(), i).key;
@@ -168,8 +168,8 @@ inline void refuse_undeclared(const scope& names) {
 /// Adds every key that a page or its bases declare, those of the models inside too.
 inline void declared_keys(const page& read, vector<std::string_view>& all) {
     for (const page* p = &read; p != nullptr; p = p->base) {
-        for (const key_rule& rule : p->keys) {
-            all.push_back(rule.key.substr(0, rule.key.find('.')));
+        for (const page_key& known : p->keys) {
+            all.push_back(known.key.substr(0, known.key.find('.')));
         }
         for (const expression& operand : p->expressions) {
             if (operand.what == op::key) {

@@ -77,8 +77,8 @@ class name_check {
                 asked_.push_back(from.expressions[from.operands[e.first]].text);
             }
         }
-        for (const page_rule& rule : from.rules) {
-            collect_words(rule.text);
+        for (const page_condition& condition : from.conditions) {
+            collect_words(condition.text);
         }
         for (const block& lines : from.blocks) {
             for (const part_line& line : lines.lines) {

@@ -92,7 +92,7 @@ class page_parser {
         } else if (word == "inner") {
             inner(from);
         } else if (word == "note" || word == "require") {
-            rule(from, word == "note");
+            condition(from, word == "note");
         } else {
             open(word, false, from);
         }
@@ -162,7 +162,7 @@ class page_parser {
     }
 
     void with(lexer& from) {
-        key_rule key{.key = from.required_word("the name of a key", true), .line = from.line()};
+        page_key key{.key = from.required_word("the name of a key", true), .line = from.line()};
         unique(page_.find_key(key.key) != nullptr, key.key, from);
         key.most = most_of(key.key);
         key.otherwise = expression_parser(page_, from).literal();
@@ -238,8 +238,8 @@ class page_parser {
                                                         : allowed::null;
     }
 
-    void rule(lexer& from, bool is_note) {
-        page_rule made;
+    void condition(lexer& from, bool is_note) {
+        page_condition made;
         made.is_note = is_note;
         made.line = from.line();
         made.holds = value(from);
@@ -251,9 +251,9 @@ class page_parser {
         made.text = from.rest();
         from.advance(made.text.size());
         if (made.text.empty()) {
-            from.fail({"expected what the rule says"});
+            from.fail({"expected the text of the note or the error"});
         }
-        page_.rules.push_back(made);
+        page_.conditions.push_back(made);
     }
 
     void inner(lexer& from) {
