@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Random configurations through the drop-ins and through the trainers' own files; skipped where those are not there.
+
+    FLOPTALLY_TRAINERS=FOLDER FLOPTALLY_FUZZ=2000 FLOPTALLY_SEED=1 pytest -s tests/python/test_adopt_fuzz.py
+
+``originals.py`` says what FOLDER holds. Each test prints its seed and how many configurations it ran; what it leaves out is
+in the table of docs/adopt.md.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import types
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import originals
+import pytest
+from floptally.adopt import automodel, maxtext, megatron, megatron_bridge, verl
+from floptally.adopt._original import Original
+
+CONFIGS = int(os.environ.get("FLOPTALLY_FUZZ", "200"))
+SEED = int(os.environ.get("FLOPTALLY_SEED", "20261123"))
+H100 = "NVIDIA H100 80GB HBM3"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is returned in place of our own count."""
+    monkeypatch.setattr(Original, "find", lambda self, *, load: None)
+
+
+def dice(name: str) -> random.Random:
+    print(f"\n{name}: seed {SEED}, {CONFIGS} configurations")
+    return random.Random(f"{SEED} {name}")
+
+
+def report(name: str, rows: list[tuple[Any, float, float]]) -> None:
+    different = originals.differing(rows)
+    print(f"{name}: {len(rows) - len(different)} of {len(rows)} equal")
+    assert not different, "\n".join(different[:3])
+
+
+def packed(r: random.Random) -> list[int]:
+    return [r.randrange(1, 3000) for _ in range(r.randrange(1, 9))]
+
+
+# ---- Megatron-LM and Megatron-Bridge ----
+
+
+def megatron_arguments(r: random.Random, dialect: str) -> dict[str, Any]:
+    """As the command line leaves them, or a TransformerConfig: every family that the functions know, and their options."""
+    heads = r.choice([2, 4, 8, 12])
+    groups = r.choice([divisor for divisor in (1, 2, 4) if heads % divisor == 0])
+    hidden = heads * r.choice([16, 40, 64])
+    layers = r.randrange(1, 9)
+    family = r.choice(["dense", "dense", "experts", "experts", "latent", "linear", "hybrid", "hybrid"])
+    grouped = family != "latent" and r.random() < 0.7
+    given: dict[str, Any] = dict(
+        num_layers=layers, hidden_size=hidden, num_attention_heads=heads, kv_channels=r.choice([hidden // heads, 24, 128]),
+        ffn_hidden_size=r.choice([4 * hidden, 100, 3 * hidden]), seq_length=r.randrange(2, 5000), vocab_size=r.randrange(100, 60000),
+        make_vocab_size_divisible_by=r.choice([1, 128]), tensor_model_parallel_size=r.choice([1, 2, 8]),
+        moe_layer_freq=1, moe_ffn_hidden_size=None, moe_router_topk=2, moe_shared_expert_intermediate_size=None,
+        moe_latent_size=None, moe_shared_expert_gate=False, multi_latent_attention=False, q_lora_rank=None, kv_lora_rank=32,
+        qk_head_dim=128, qk_pos_emb_head_dim=64, v_head_dim=128, mtp_num_layers=r.choice([None, None, 1, 2]),
+        attention_output_gate=r.random() < 0.2, experimental_attention_variant=None, linear_attention_freq=None,
+        linear_conv_kernel_dim=4, linear_key_head_dim=128, linear_value_head_dim=128, linear_num_key_heads=16,
+        linear_num_value_heads=32, hybrid_layer_pattern=None, is_hybrid_model=False, mamba_state_dim=128, mamba_head_dim=64,
+        mamba_num_groups=8, mamba_num_heads=None, gdp_num_householder=None, spec=None, window_size=None,
+        window_attn_skip_freq=None, untie_embeddings_and_output_weights=r.random() < 0.5,
+    )  # fmt: skip
+    unit = given["make_vocab_size_divisible_by"] * given["tensor_model_parallel_size"]
+    experts = None
+    if dialect == "megatron":
+        given.update(group_query_attention=grouped, num_query_groups=groups if grouped else 1, swiglu=r.random() < 0.6)
+        given.update(padded_vocab_size=-(-given["vocab_size"] // unit) * unit, num_experts=experts)
+    else:
+        given.update(num_query_groups=groups if grouped else None, gated_linear_unit=r.random() < 0.6, num_moe_experts=experts)
+    if family in ("experts", "latent", "linear", "hybrid") and r.random() < 0.9:
+        given["num_experts" if dialect == "megatron" else "num_moe_experts"] = r.choice([4, 8, 64])
+        given["moe_router_topk"] = r.randrange(1, 5)
+        given["moe_ffn_hidden_size"] = r.choice([None, 48, 200])
+        given["moe_shared_expert_intermediate_size"] = r.choice([None, 96])
+        given["moe_shared_expert_gate"] = r.random() < 0.3
+        given["moe_latent_size"] = r.choice([None, None, 40])
+        given["moe_layer_freq"] = r.choice([1, 2, 3, [r.randrange(2) for _ in range(layers)]])
+    if family == "latent":
+        given.update(
+            multi_latent_attention=True, q_lora_rank=r.choice([None, 24]), kv_lora_rank=r.choice([16, 33]),
+            qk_head_dim=r.choice([16, 40]), qk_pos_emb_head_dim=r.choice([0, 8]), v_head_dim=r.choice([16, 48]),
+        )  # fmt: skip
+    if family in ("linear", "hybrid"):
+        given.update(
+            linear_key_head_dim=r.choice([16, 32]), linear_value_head_dim=r.choice([16, 32, 48]),
+            linear_num_key_heads=r.choice([2, 4]), linear_num_value_heads=r.choice([4, 8]), linear_conv_kernel_dim=r.choice([2, 4]),
+        )  # fmt: skip
+    if family == "linear":
+        extra = (given["mtp_num_layers"] or 0) if dialect == "megatron" else 0
+        given["experimental_attention_variant"] = r.choice(["gdn", "gdn2", "gated_delta_net"])
+        given["linear_attention_freq"] = r.choice([2, 3, 4, [r.randrange(2) for _ in range(layers + extra)]])
+    if r.random() < 0.25 and family != "latent":
+        window = r.randrange(2, 3000)
+        given["window_size"] = (window - 1, 0) if r.random() < 0.7 or dialect == "megatron" else window
+        skip = [None, 2, 3, [r.randrange(2) for _ in range(layers)]]
+        given["window_attn_skip_freq"] = r.choice(skip)
+    if family == "hybrid":
+        letters = "MMG*-E" + ("+D" if dialect == "megatron" and r.random() < 0.1 else "")
+        if "+" in letters:
+            letters = letters.replace("*", "")
+        main = "M" + "".join(r.choice(letters) for _ in range(layers - 1))
+        if r.random() < 0.3:
+            main = main[: layers // 2] + "|" + main[layers // 2 :]
+        depths = r.choice([0, 0, 1, 2])
+        depth = "".join(r.choice(letters) for _ in range(2))
+        given["hybrid_layer_pattern"] = "/".join([main] + [depth] * depths)
+        given["mtp_num_layers"] = r.choice([depths or None, None])
+        given["mamba_state_dim"] = r.choice([16, 128])
+        given["mamba_head_dim"] = r.choice([16, 64])
+        given["mamba_num_groups"] = r.choice([1, 8])
+        given["mamba_num_heads"] = r.choice([None, None, 8, 24])
+        if r.random() < 0.2:
+            given["experimental_attention_variant"] = "gdn2"
+        if r.random() < 0.3:
+            given["spec"] = r.choice([["megatron.core.models.hybrid.hybrid_layer_specs", "gdp_stack_spec"], "[a, gated_delta_product_stack_spec]", ["a", "hybrid_stack_spec"]])
+            given["gdp_num_householder"] = r.randrange(1, 4)
+    return given
+
+
+def test_megatron_lm() -> None:
+    original = originals.megatron()
+    r = dice("Megatron-LM")
+    rows = []
+    for _ in range(CONFIGS):
+        given = megatron_arguments(r, "megatron")
+        args = types.SimpleNamespace(**given)
+        lengths = packed(r)
+        sums = (None, None) if r.random() < 0.5 else (float(sum(n * n for n in lengths)), float(sum(lengths)))
+        batch = r.randrange(1, 64)
+        ours = megatron.num_floating_point_operations(args, batch, *sums)
+        rows.append(((given, batch, sums), original(args, batch, *sums), ours))
+    report("Megatron-LM", rows)
+
+
+#: Words of the configuration under which Megatron-Bridge's own numbers are not reproduced: docs/adopt.md says why.
+def _bridge_differs(given: dict[str, Any], lengths: list[int] | None) -> str | None:
+    if given["window_size"] is None:
+        return None
+    if given["experimental_attention_variant"] in ("gdn", "gdn2", "gated_delta_net") and not given["hybrid_layer_pattern"]:
+        return "windows beside linear attention"
+    if lengths is not None and len(set(lengths)) > 1:
+        return "windows over sums of unlike lengths"
+    return None
+
+
+def test_megatron_bridge() -> None:
+    original = originals.megatron_bridge()
+    r = dice("Megatron-Bridge")
+    rows: list[tuple[Any, float, float]] = []
+    left_out: Counter[str] = Counter()
+    for _ in range(CONFIGS):
+        given = megatron_arguments(r, "bridge")
+        cfg = types.SimpleNamespace(model=types.SimpleNamespace(**given), peft=None)
+        kind = r.choice(["configured", "sum", "packed"])
+        lengths = packed(r) if kind == "packed" else [r.randrange(1, 3000)] * r.randrange(1, 9)
+        why = _bridge_differs(given, lengths if kind == "packed" else None)
+        if why:
+            left_out[why] += 1
+            continue
+        call: tuple[Any, ...] = (len(lengths),)
+        if kind != "configured":
+            call = (len(lengths), sum(lengths))
+        if kind == "packed":
+            call += (sum(n * n for n in lengths),)
+        theirs = original(cfg, *call)
+        rows.append(((given, call), theirs, megatron_bridge.num_floating_point_operations(cfg, *call)))
+    print(f"Megatron-Bridge leaves out {dict(left_out)}")
+    report("Megatron-Bridge", rows)
+
+
+# ---- MaxText ----
+
+MAXTEXT_BLOCKS = (
+    "default", "llama2", "mistral", "mixtral", "deepseek", "gemma", "gemma2", "gemma3", "gemma4", "qwen2", "qwen3",
+    "qwen3_moe", "qwen3_next", "qwen3_5", "gpt3", "gpt_oss", "simple", "simple_mlp", "llama4", "olmo3",
+)  # fmt: skip
+
+
+def maxtext_config(r: random.Random, block_types: Any) -> dict[str, Any]:
+    block = r.choice(MAXTEXT_BLOCKS)
+    kv = r.choice([2, 4])
+    layers = r.randrange(1, 13)
+    length = r.randrange(8, 5000)
+    kinds = ["global", "global", "local_sliding", "chunk"]
+    if block not in ("gemma2", "gemma3", "gemma4", "gpt_oss", "olmo3", "llama4"):
+        kinds.append("mla")
+    if block == "deepseek":
+        kinds = ["mla", "mla", "global"]
+    experts = r.choice([1, 1, 4, 16])
+    given: dict[str, Any] = dict(
+        decoder_block=block_types(block), emb_dim=r.choice([32, 64, 200]), num_query_heads=kv * r.choice([1, 2, 4]), num_kv_heads=kv,
+        num_decoder_layers=layers, mlp_dim=r.choice([100, 256]), head_dim=r.choice([8, 16, 24]),
+        mlp_activations=r.choice([["silu", "linear"], ["gelu"]]), vocab_size=r.randrange(100, 60000), max_target_length=length,
+        per_device_batch_size=r.choice([0.25, 0.5, 1, 1.0, 2, 12.0]), gradient_accumulation_steps=r.choice([1, 1, 4]),
+        num_experts=experts, num_experts_per_tok=r.randrange(1, 4), moe_mlp_dim=r.choice([48, 96]), shared_experts=r.choice([0, 1, 2]),
+        attention_type=r.choice(kinds), sliding_window_size=r.choice([16, 128, 6000]), share_kv_projections=r.random() < 0.15,
+        use_dpo=r.random() < 0.1, mtp_num_layers=r.choice([0, 0, 0, 1, 2]), use_multimodal=False, engram_layers=[], use_indexer=False,
+        first_num_dense_layers=r.randrange(0, layers + 1), interleave_moe_layer_step=r.choice([1, 2, 3]), nope_layer_interval=r.choice([2, 4]),
+        chunk_attn_window_size=r.choice([64, 100, 6000]), inhomogeneous_layer_cycle_interval=r.choice([2, 3, 4]), q_lora_rank=r.choice([0, 24]),
+        kv_lora_rank=32, qk_nope_head_dim=r.choice([16, 24]), qk_rope_head_dim=r.choice([8, 16]), v_head_dim=r.choice([16, 32]),
+        gdn_num_key_heads=r.choice([2, 4]), gdn_num_value_heads=r.choice([4, 8]), gdn_key_head_dim=r.choice([16, 32]), gdn_value_head_dim=r.choice([16, 24]),
+        gdn_conv_kernel_dim=4, logits_via_embedding=r.random() < 0.3, model_name="default", global_head_dim=r.choice([0, 32]),
+        global_num_kv_heads=r.choice([0, 2]), indexer_topk=r.choice([64, 2048]), indexer_n_heads=4, indexer_head_dim=16,
+        mhc_expansion_rate=r.choice([2, 4]), engram_max_ngram_size=3, engram_num_heads=2, engram_head_dim=16, engram_kernel_size=4,
+    )  # fmt: skip
+    if block in ("deepseek", "llama4", "mixtral", "qwen3_moe", "gpt_oss") and r.random() < 0.8:
+        given["num_experts"] = 8
+    if given["attention_type"] == "mla" and r.random() < 0.3:
+        given.update(use_indexer=True, q_lora_rank=24)
+    if r.random() < 0.1:
+        given["engram_layers"] = [0, layers - 1]
+    return given
+
+
+def test_maxtext() -> None:
+    original = originals.maxtext()
+    r = dice("MaxText")
+    rows: list[tuple[Any, float, float]] = []
+    for _ in range(CONFIGS):
+        given = maxtext_config(r, original.DecoderBlockType)  # type: ignore[attr-defined]
+        config = types.SimpleNamespace(**given)
+        theirs = original(config, log=False)
+        ours = maxtext.calculate_tflops_training_per_device(config, log=False)
+        rows += [((name, given), value * 1e12, ours[i] * 1e12) for i, (name, value) in enumerate(zip("TWA", theirs))]
+    report("MaxText (three numbers each)", rows)
