@@ -281,8 +281,8 @@ class Table:
     mask_of: Callable[[Series], Mask]
     terms: Mapping[str, str]
     masks_given: bool = False  #: by the caller, whose rules may be none that a convention makes squares of
-    rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     notes: list[str] = field(default_factory=list)
+    rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     units: dict[str, set[str]] = field(default_factory=dict)  #: what the products of a module are counted by
     stored: set[str] = field(default_factory=set)  #: parameters that a row has
 
@@ -377,6 +377,14 @@ class Table:
         """Whether a size is the first one of another batch."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
+    def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
+        """The shorter length that would count as much, or 0."""
+        short, long = 0, size[1]
+        while long - short > 1:
+            middle = (short + long) // 2
+            short, long = (middle, long) if at((size[0], middle, size[2])) <= value else (short, middle)
+        return short if short and at((size[0], short, size[2])) == value else 0
+
     def why_not(
         self, values: Sequence[int], wrong: Sequence[tuple[Size, int]], at: Callable[[Size], Fraction]
     ) -> str:
@@ -396,6 +404,12 @@ class Table:
             if value * 4 == before * batches[0][0][0] ** 2:
                 return base + ": with the square of the batch, so that samples meet each other"
         else:
+            far = max(self.sizes, key=lambda one: one[1])
+            if [s for s, _ in wrong] == [far] and len(self.sizes) > 6:
+                shorter = self.length_of(value, far, at)
+                if shorter:
+                    return base + f": as many as length {shorter} has, to which it cuts what it is given"
+                return base + f": it counts otherwise beyond length {max(s[1] for s in self.sizes if s != far)}"
             points = [(s[1], v) for s, v in of_size.items() if s[0] == 2 and s[2] == self.sizes[0][2]]
             if len(points) >= 5 and is_cubic(points):
                 return base + ": with the third power of the length"
