@@ -240,9 +240,17 @@ constexpr refusal refusals[] = {
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
      "microbatches: is missing; give --microbatches N"},
     {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
-     R"(tokens: must be a whole number from 1 to 10^18, as 15e12, got "1.5")"},
+     R"(tokens: must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), got "1.5")"},
+    {"plan --config llama.json --lengths 5 --tokens 15Q --gpus 4 --peak-tflops 9",
+     R"(tokens: must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), got "15Q")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
-     "mfu: must be at most 100 %, got 400"},
+     R"(mfu: must be above 0 and at most 100 %, as 40% or 0.4, got "400")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu %",
+     R"(mfu: must be above 0 and at most 100 %, as 40% or 0.4, got "%")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 989e12",
+     "peak_tflops: is in TFLOP/s, of one GPU, and none has 9.89e+14; if that is FLOP/s, give 989"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator H100SXM",
+     R"(accelerator: no known part is called "H100SXM"; nearest: H100 SXM; `floptally accelerators` lists the known parts)"},
     {"flops --config", "config: needs a value"},
     {"flops --config ''", R"(config: cannot read "")"},
     {"flops --config /no/such.json --lengths 5", R"(config: cannot read "/no/such.json")"},
@@ -1297,6 +1305,53 @@ TEST_CASE("plan: a run's days, exact and by 6ND") {
     CHECK(near(made["exact"]["days"], flops / (989e12 * 0.4) / 86400 / 1024));
     CHECK(near(made["6ND"]["flops"], 6 * static_cast<double>(number(made["parameters"])) * 8e12));
     CHECK(made["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
+}
+
+TEST_CASE("F76: plan tells per cent from fractions, and takes tokens as people write them") {
+    const auto made = [](const std::string& said) {
+        return run_json("plan --config llama.json --lengths 8192 --gpus 1024 --peak-tflops 989 " + said);
+    };
+    const json right = made("--tokens 15000000000000 --mfu 40%");
+    CHECK(near(right["mfu"], 0.4));
+    CHECK(right["notes"].empty());
+    CHECK(near(right["exact"]["days"], 421651971833856.0 / 8192 * 15e12 / (989e12 * 0.4) / 86400 / 1024));
+    CHECK(made("--tokens 15T --mfu 0.4") == right);  // was 0.4 %: a hundred times as many days
+    CHECK(made("--tokens 15000B --mfu 0.4") == right);
+    CHECK(made("--tokens 15000g --mfu '40 %'") == right);
+    CHECK(made("--tokens 1.5e13 --mfu 0.40") == right);
+    CHECK(made("--tokens 0.015e15 --mfu 40.0%") == right);
+    CHECK(made("--tokens 15000000M --mfu 0.4") == right);
+    CHECK(made("--tokens 15000000000k --mfu 0.4") == right);
+    CHECK(made("--tokens 0.123456789012345678e18 --mfu 1e-2%")["tokens"] == "123456789012345678");
+    json bare = made("--tokens 15T --mfu 40");
+    CHECK(bare["notes"] ==
+          json::array({"mfu 40 is taken for 40 %; write 40%, since a bare number above 1 will be an error"}));
+    bare["notes"] = json::array();
+    CHECK(bare == right);
+    json unsaid = made("--tokens 15T");
+    CHECK(unsaid["notes"] == json::array({"mfu is taken to be 40 %, since none is given"}));
+    CHECK(made("--tokens 15T --mfu 0.4%")["mfu"] == 0.004);
+    CHECK(made("--tokens 15T --mfu 1")["notes"] == json::array({"mfu 1 is the whole, 100 %; one per cent is 1%"}));
+    CHECK(made("--tokens 15T --mfu 0.04%")["notes"] ==
+          json::array({"an MFU of 0.04 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
+    CHECK(run("plan --config llama.json --lengths 8192 --gpus 8 --peak-tflops 989 --tokens 15T --mfu 40")
+              .out.find("\nnote: mfu 40 is taken for 40 %; ") != std::string::npos);
+}
+
+TEST_CASE("F76: an absurd MFU is noted at both ends") {
+    const auto notes = [](const std::string& said) {
+        return run_json("mfu --config llama.json --lengths 8192 --gpus 1 --accelerator 'H100 SXM' " + said)["notes"];
+    };
+    CHECK(notes("--seconds 1").empty());
+    CHECK(notes("--seconds 1 --precision bf16-mixed").empty());
+    CHECK(notes("--seconds 0.4").size() == 1);
+    // 421.65 TFLOP, and milliseconds for seconds.
+    CHECK(notes("--seconds 1000") ==
+          json::array({"an MFU of 0.0426 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
+    // A decode step waits for memory.
+    CHECK(run_json("mfu --config llama.json --new-tokens 1@100 --phase forward --gpus 1 --accelerator 'H100 SXM' "
+                   "--seconds 0.02")["notes"]
+              .empty());
 }
 
 // ---- the rest ----

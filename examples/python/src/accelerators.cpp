@@ -8,6 +8,7 @@
 
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
+#include <floptally/hardware/precision_words.hpp>
 #include <floptally/text/error.hpp>
 
 #include "did_you_mean.hpp"

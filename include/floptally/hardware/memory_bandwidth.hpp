@@ -11,6 +11,7 @@
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/detail/accelerator_memory.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/names.hpp>
 
 /// @file
 /// Peaks of memory bandwidth by product name, with their sources.

@@ -9,6 +9,8 @@
 
 #include <floptally/count/weight_setting_text.hpp>
 #include <floptally/hardware/accelerators.hpp>
+#include <floptally/hardware/peak.hpp>
+#include <floptally/hardware/precision_words.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/message.hpp>
@@ -40,6 +42,7 @@ namespace detail {
         }
     }
     if (const auto peak = whole_number<double>(in)) {
+        require_possible_peak(*peak, "precisions");
         setting.peak_tflops = *peak;
     } else {
         const precision which = precision_named(in);
