@@ -18,10 +18,12 @@
 #include <vector>
 
 #include <floptally/balance/balance.hpp>
-#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/canonical_groups.hpp>
+#include <floptally/balance/exchange_plan.hpp>
 #include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/mpi.hpp>
+#include <floptally/parallel/packing.hpp>
 
 #include "document_lengths.hpp"
 

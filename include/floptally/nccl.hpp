@@ -12,7 +12,7 @@
 #include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/text/failed_call.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Reductions and exchanges of samples through NCCL, over a communicator that the training already has. nccl.h brings

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::python {
 

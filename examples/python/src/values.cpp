@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <floptally/text/shortened.hpp>
+#include <floptally/text/text.hpp>
 
 #include "did_you_mean.hpp"
 

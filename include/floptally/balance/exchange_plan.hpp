@@ -16,7 +16,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

@@ -16,7 +16,6 @@
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The FLOPs of each sample, as one cost or as several loads.

@@ -14,7 +14,6 @@
 #include <floptally/rules/statistic.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Refusals of samples whose modality a model does not have.

@@ -26,7 +26,6 @@
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/sparse_masks.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

@@ -15,7 +15,7 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_account.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
 

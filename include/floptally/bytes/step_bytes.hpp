@@ -15,7 +15,6 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Bytes of a step by component, phase and kind; arithmetic intensity, MBU and the time that memory costs.

@@ -17,7 +17,7 @@
 #include <floptally/config/json_form.hpp>
 #include <floptally/descriptors/latent_attention.hpp>
 #include <floptally/descriptors/model_config.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// What <floptally/json.hpp> declares: inline there, or in the one unit that includes <floptally/json_src.hpp>.

@@ -14,7 +14,6 @@
 #include <floptally/lists/bounded_vector.hpp>
 #include <floptally/rules/mask.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Parts of audio towers besides the layers of a transformer: convolutions along time, and the frames that they leave.

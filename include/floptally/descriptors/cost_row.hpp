@@ -8,7 +8,7 @@
 #include <floptally/descriptors/term.hpp>
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A row of a cost, and the descriptions that it is made from: `linear`, `attention_core`, `dataflow`.

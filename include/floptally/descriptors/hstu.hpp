@@ -9,7 +9,7 @@
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/rules/hstu_mask.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// HSTU (arXiv:2402.17152): its layer, the matrices before and after, and the model.

@@ -13,7 +13,6 @@
 #include <floptally/rules/mask.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Parts of vision towers besides the layers of a transformer: patches, mergers, pooling. As all costs, theirs are over

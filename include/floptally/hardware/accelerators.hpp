@@ -10,7 +10,6 @@
 #include <floptally/hardware/accelerator.hpp>
 #include <floptally/hardware/detail/accelerator_table.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/names.hpp>
 #include <floptally/text/word_distance.hpp>
 

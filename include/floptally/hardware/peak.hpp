@@ -8,9 +8,8 @@
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/precision_words.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/names.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// The peak that rates are divided by for an MFU, and its source.

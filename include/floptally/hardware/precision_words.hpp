@@ -7,7 +7,6 @@
 
 #include <floptally/hardware/accelerator.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/names.hpp>
 
 /// @file

@@ -10,7 +10,6 @@
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The tokens of a text that are placeholders of images and sound.

@@ -18,7 +18,6 @@
 
 #include <floptally/json/detail/json_events.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/trace.hpp>

@@ -10,7 +10,6 @@
 #include <floptally/page_language/config_tree.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The keys of one object of a config, read strictly.

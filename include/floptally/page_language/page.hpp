@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <floptally/lists/vector.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A page of text as the parser leaves it. Views point into the text, which outlives the page.

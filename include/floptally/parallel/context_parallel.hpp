@@ -23,7 +23,6 @@
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The attended pairs and the tally of each rank of a context-parallel group.

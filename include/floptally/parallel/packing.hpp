@@ -19,7 +19,6 @@
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Packing of samples into rows of a capacity, as data loaders do.

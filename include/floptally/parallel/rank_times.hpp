@@ -10,7 +10,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The uneven work of ranks, and the time that they wait.

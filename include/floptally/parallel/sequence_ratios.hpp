@@ -22,7 +22,6 @@
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. They are added in the

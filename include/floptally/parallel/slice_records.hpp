@@ -6,7 +6,6 @@
 
 #include <floptally/integer/checked.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// A ratio and the extremes of a rank's slice, which are reduced as integers. A mean of the ranks' ratios would weigh

@@ -17,7 +17,7 @@
 #include <floptally/rules/sparse_masks.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/rules/table_of.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// `mask`: the library's masks by name, such as `mask::sliding_window(4096)`.

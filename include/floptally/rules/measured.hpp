@@ -8,7 +8,7 @@
 
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic_rule.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Words that a caller measures: visits of experts, tokens of a loss mask.

@@ -21,7 +21,6 @@
 #include <floptally/lists/index_range.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// MFU of a step whose parts run in precisions of their own.

@@ -13,7 +13,6 @@
 #include <floptally/hardware/precision_words.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/number_text.hpp>
 
 /// @file

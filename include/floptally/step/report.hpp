@@ -24,7 +24,7 @@
 #include <floptally/rules/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/utilization.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

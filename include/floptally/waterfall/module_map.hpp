@@ -10,7 +10,6 @@
 #include <vector>
 
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// `module_map`: which component runs under which module, operator or kernel of a trace.

@@ -13,7 +13,6 @@
 #include <floptally/page_language/lexer.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Classes of an implementation: a page's prefix and the rest of a name, as `architectures` spells it.

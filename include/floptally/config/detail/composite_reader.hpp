@@ -14,7 +14,7 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

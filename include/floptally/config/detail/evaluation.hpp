@@ -15,7 +15,7 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

@@ -22,7 +22,7 @@
 #include <floptally/descriptors/transformer.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/page_language/page_library.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail {
 

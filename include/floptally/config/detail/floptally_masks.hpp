@@ -11,7 +11,6 @@
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/rule_text.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The masks of floptally's own format.

@@ -12,7 +12,6 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail::pages {
 

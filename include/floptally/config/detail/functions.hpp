@@ -17,7 +17,6 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Functions that pages may call: masks and units, numbers, lists.

@@ -20,7 +20,6 @@
 #include <floptally/page_language/page_library.hpp>
 #include <floptally/rules/hstu_mask.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail::pages {
 

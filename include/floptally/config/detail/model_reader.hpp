@@ -27,7 +27,7 @@
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/page_language/page_library.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

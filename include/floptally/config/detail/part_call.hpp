@@ -16,7 +16,7 @@
 #include <floptally/page_language/lexer.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/rules/mask.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

@@ -15,7 +15,7 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// All parts that a line of a block may name, those that few models have and no page can express included.

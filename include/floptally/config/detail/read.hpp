@@ -16,7 +16,7 @@
 #include <floptally/page_language/config_tree.hpp>
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page_library.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

@@ -15,7 +15,7 @@
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/rules/mask.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

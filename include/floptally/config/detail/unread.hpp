@@ -12,7 +12,6 @@
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Keys of a config that no page reads. Most change no product; one that looks like a size, a number of layers or a

@@ -15,7 +15,6 @@
 #include <floptally/rules/sequence_masks.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// One row of a cost as a convention and a plan count it; `flop_counter` adds the rows up.

@@ -12,7 +12,6 @@
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 

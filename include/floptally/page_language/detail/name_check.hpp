@@ -10,7 +10,7 @@
 #include <floptally/page_language/lexer.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Names and blocks that nobody asks for. What follows in a page replaces what its base says by name, so that a name

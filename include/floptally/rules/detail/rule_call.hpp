@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <floptally/rules/statistic_rule.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail {
 

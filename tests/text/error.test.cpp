@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
