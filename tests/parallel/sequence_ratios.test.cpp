@@ -238,6 +238,25 @@ TEST_CASE("F21: a loss is one signed or floating-point sum over another, over al
     CHECK(ends == std::vector<std::string>(8, no_error()));
 }
 
+TEST_CASE("F45: a loss that was summed over ranks is not summed over them again") {
+    const parallel_sizes sizes{.dp = 2};
+    thread_world world;
+    const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 2, rank);
+        const auto over = world.over(here, every_axis);
+        const number_ratio<double> mine{.numerator = -1.5, .denominator = 2};
+        const number_ratio<double> all = reduce(mine, scopes::microbatch, here, over);
+        thread_world::expect(all.numerator == -3 && all.denominator == 4, "-3 over 4");
+        const std::string problem = error_of([&] { static_cast<void>(reduce(all, scopes::microbatch, here, over)); });
+        thread_world::expect(problem == "ratio.numerator: is sharded over dp, says its scope, and this ratio was added "
+                                        "up over dp before: sum it once",
+                             problem);
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        thread_world::expect(reduce(all, copies, here, over).numerator == -3, "replicas are one");
+    });
+    CHECK(ends == std::vector<std::string>(2, no_error()));
+}
+
 TEST_CASE("F21, A11: numerator and denominator of different scopes are an error unless the caller says so") {
     // The loss that was off by tp: its sum over dp, its tokens over dp x tp.
     const statistic_scope over_dp = scopes::microbatch;
