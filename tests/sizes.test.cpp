@@ -337,7 +337,7 @@ TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[
     const cost model = large_cost();
     const flop_counter counter(model);
     mask_set with_towers = counter.masks();
-    with_towers.find_or_add(mask::merged_patches(2), "masks");
+    with_towers.find_or_add(unit::merged_patches(2), "masks");
     with_towers.include(modality::audio);
     tally batch{counter.masks()};
     tally other{counter.masks()};

@@ -86,8 +86,9 @@ void every_input_is_counted() {
     lengths_are_counted<std::int64_t>(every_text_mask, gpu_test::size(10'000'000U, 5'000U), 0, 0);
 
     mask_set towers = mask_set::of_towers();
-    for (const rule& m : {mask::grid_windows(8, 4), mask::clip_squares(), mask::merged_patches(2), mask::clips(),
-                          mask::strided_frames(3, 2), mask::sliding_window(400)}) {
+    for (const rule& m :
+         std::initializer_list<rule>{mask::grid_windows(8, 4), mask::clip_squares(), unit::merged_patches(2),
+                                     unit::clips(), unit::strided_frames(3, 2), mask::sliding_window(400)}) {
         towers.find_or_add(m, "masks");
     }
     std::mt19937_64 random(3);

@@ -234,11 +234,11 @@ void bind_masks(py::module_& module) {
                   });
     static_method(type, "clip_squares(prefix=0)", "Every patch of a clip sees every other, of all frames.",
                   [](const arguments& given) { return mask::clip_squares(given.as<std::int64_t>("prefix")); });
-    static_method(type, "merged_patches(side, line_ends=0)",
-                  "No mask but a unit: patches after side x side of them were merged into one.",
-                  [](const arguments& given) {
-                      return mask::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends"));
-                  });
+    static_method(
+        type, "merged_patches(side, line_ends=0)",
+        "No mask but a unit: patches after side x side of them were merged into one.", [](const arguments& given) {
+            return mask(unit::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends")));
+        });
     static_method(type, "measured(name)",
                   "No mask but a word that the caller measures and adds by `Tally.add_measured`.",
                   [](const arguments& given) { return mask(floptally::measured(given.text("name"))); });

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string_view>
+
 #include <floptally/rules/clip_rules.hpp>
 #include <floptally/rules/counter_rules.hpp>
-#include <floptally/rules/grid_rules.hpp>
+#include <floptally/rules/grid_masks.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/hstu_rules.hpp>
-#include <floptally/rules/listed_rules.hpp>
-#include <floptally/rules/measured.hpp>
 #include <floptally/rules/moments.hpp>
 #include <floptally/rules/other_side_masks.hpp>
 #include <floptally/rules/sequence_masks.hpp>
@@ -19,14 +20,16 @@
 namespace floptally {
 
 /// A list of rules by their structs, for reading texts and for compiling kernels.
-template <statistic_rule... Rules>
+// Not constrained: every unit that includes `rule` names the library's list, and their tables are checked anyway.
+template <class... Rules>
 struct rule_list {
     /// The list with further rules after it, such as a user's own.
     template <statistic_rule... More>
     using with = rule_list<Rules..., More...>;
 };
 
-/// All rules that come with the library. Only texts and kernels read it: they need a closed list.
+/// All rules that come with the library. Only texts and kernels need a closed list, and the names that a user's struct
+/// must not have are deduced from it.
 using library_rules = rule_list<
     mask_rules::band, mask_rules::chunked, mask_rules::top_k, mask_rules::compressed_keys, mask_rules::cross_attention,
     mask_rules::encoder, mask_rules::encoder_window, mask_rules::prefix_lm, mask_rules::best_compressed_keys,
@@ -40,5 +43,27 @@ using library_rules = rule_list<
     moment_rules::crossed, megatron_bridge::within_window, megatron_bridge::limited_by_window, maxtext::window_squares,
     maxtext::chunk_squares, recsys_examples::history_squares, recsys_examples::other_pairs, mask_rules::compressed_box,
     maxtext::best_compressed_squares, unit_rules::listed_units, mask_rules::listed_pairs>;
+
+namespace detail {
+
+/// True where the text of a rule of this struct may begin with that name: its own, or one of its `text_names`.
+template <class Rule>
+[[nodiscard]] constexpr bool begins_text(std::string_view name) {
+    if constexpr (requires { Rule::text_names; }) {
+        for (const char* own : Rule::text_names) {
+            if (name == own) {
+                return true;
+            }
+        }
+    }
+    return name == Rule::name;
+}
+/// True where the text of a rule of the list may begin with that name.
+template <class... Rules>
+[[nodiscard]] constexpr bool is_name_in(rule_list<Rules...> /*list*/, std::string_view name) {
+    return (begins_text<Rules>(name) || ...);
+}
+
+}  // namespace detail
 
 }  // namespace floptally

@@ -9,10 +9,10 @@
 
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
-#include <floptally/rules/detail/library_names.hpp>
 #include <floptally/rules/detail/near_misses.hpp>
 #include <floptally/rules/detail/rule_words.hpp>
 #include <floptally/rules/length_block.hpp>
+#include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/rule_table.hpp>
 #include <floptally/rules/seen_keys.hpp>
 #include <floptally/rules/sequence.hpp>
@@ -48,8 +48,10 @@ template <class Rule>
 [[nodiscard]] constexpr rule_table make_table() {
     static_assert(text_parameters<Rule> <= most_text_parameters);
     constexpr bool is_own = struct_in(spelled<Rule>()).substr(0, 11) == "floptally::";
-    static_assert(is_own || !is_library_name(Rule::name),
-                  "this type has no rule: its name is that of a rule of the library; give it another");
+    if constexpr (!is_own) {
+        static_assert(!is_name_in(library_rules{}, Rule::name),
+                      "this type has no rule: its name is that of a rule of the library; give it another");
+    }
     if constexpr (!is_own && !__is_final(Rule)) {
         refuse_near_misses<Rule>();  // the library's own rules are tested instead
     }
