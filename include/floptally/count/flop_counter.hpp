@@ -88,10 +88,8 @@ class flop_counter {
     [[nodiscard]] constexpr const mask_set& masks() const { return counted_.masks; }
     /// The convention that this counts by.
     [[nodiscard]] constexpr const convention& counted_as() const { return how_; }
-    /// The coefficient of each word of a tally with these masks, in FLOPs: all components and phases together. `Word`
-    /// is a parameter so that callers without a use for it compile no span.
-    template <class Word = std::uint64_t>
-    [[nodiscard]] constexpr std::span<const Word> coefficients(view seen) const {
+    /// The coefficient of each word of a tally with these masks, in FLOPs: all components and phases together.
+    [[nodiscard]] constexpr detail::array_view<std::uint64_t> coefficients(view seen) const {
         return {of(seen), words()};
     }
     /// The coefficients by component and set of passes, of which `evaluate` makes a breakdown.
