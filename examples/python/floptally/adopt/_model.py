@@ -30,7 +30,7 @@ class Model:
             self._json.update(vocab_size=vocab_size, tie_word_embeddings=tied)
         self._weights: dict[str, tuple[int, int]] = {}
         self._products: dict[tuple[str, str], tuple[int, int]] = {}
-        self._pairs: dict[str, int] = {}
+        self._pairs: dict[tuple[str, str], int] = {}
 
     def layer(self, *parts: Part) -> None:
         groups = self._json["layers"]
@@ -53,9 +53,9 @@ class Model:
         known, stored = self._products.get(key, (0, 0))
         self._products[key] = known + flops, stored + parameters
 
-    def pairs(self, component: str, flops: int) -> None:
-        """FLOPs of a causal pair's forward."""
-        self._pairs[component] = self._pairs.get(component, 0) + flops
+    def pairs(self, component: str, flops: int, mask: str = "causal") -> None:
+        """FLOPs of the forward of a pair of a mask that has no sizes."""
+        self._pairs[component, mask] = self._pairs.get((component, mask), 0) + flops
 
     def cost(self) -> Cost:
         return _cost(json.dumps(self._json), _items(self._weights), _items(self._products), _items(self._pairs))
@@ -79,7 +79,7 @@ def _cost(description: str, weights: Items, products: Items, pairs: Items) -> Co
     rows: list[tuple[Any, ...]] = [
         (component, "tokens", kind, flops, stored) for (component, kind), (flops, stored) in products
     ]
-    rows += [(component, Mask.causal(), "scores", flops) for component, flops in pairs]
+    rows += [(component, getattr(Mask, mask)(), "scores", flops) for (component, mask), flops in pairs]
     rows += [
         ("bias" if kind == "bias" else "norm", "tokens", kind, 2 * passed, stored)
         for kind, (stored, passed) in weights

@@ -89,7 +89,7 @@ class Original:
             self._warn("original", f"the original raises {type(error).__name__}: {error}")
             return found
         if compare:
-            self._log(number(value), number(found))
+            self.log(number(value), number(found))
         if own and number(value) != 0 and not math.isclose(number(value), number(found), rel_tol=1e-9):
             self._warn(
                 "differs",
@@ -99,10 +99,8 @@ class Original:
             return value
         return found
 
-    def _warn(self, about: str, text: str) -> None:
-        warn_once(self.trainer, about, text)
-
-    def _log(self, original: float, ours: float) -> None:
+    def log(self, original: float, ours: float) -> None:
+        """Both numbers, where one of them is new."""
         if self._logged == (original, ours):
             return
         self._logged = original, ours
@@ -113,6 +111,9 @@ class Original:
         change = f", {100 * (ours / original - 1):+.2f}%" if original else ""
         log.info("%s: its own count %.12g, floptally's %.12g%s", self.trainer, original, ours, change)
 
+    def _warn(self, about: str, text: str) -> None:
+        warn_once(self.trainer, about, text)
+
 
 def _is_ours(found: Any) -> bool:
     while isinstance(found, (functools.partial, functools.partialmethod)):
@@ -120,15 +121,30 @@ def _is_ours(found: Any) -> bool:
     return str(getattr(found, "__module__", "")).startswith("floptally.")
 
 
-def _from_source(module: Any, name: str) -> Any:
+def _from_source(module: Any, *path: str) -> Any:
+    """A function or class of a module, or a method of its class, made once more from the module's source."""
     try:
-        tree = ast.parse(inspect.getsource(module))
+        body: list[ast.stmt] = ast.parse(inspect.getsource(module)).body
     except (OSError, TypeError, SyntaxError):
         return None
     kinds = (ast.FunctionDef, ast.ClassDef)
-    for node in tree.body:
-        if isinstance(node, kinds) and node.name == name:
-            names = dict(vars(module))
-            exec(compile(ast.Module([node], []), getattr(module, "__file__", None) or module.__name__, "exec"), names)
-            return names[name]
+    node: Any = None
+    for name in path:
+        node = next((one for one in body if isinstance(one, kinds) and one.name == name), None)
+        if node is None:
+            return None
+        body = node.body
+    names = dict(vars(module))
+    file = getattr(module, "__file__", None) or module.__name__
+    exec(compile(ast.Module([node], []), file, "exec"), names)
+    return names[path[-1]]
+
+
+def method_of(owner: Any, name: str) -> Any:
+    """A method of an object's class, that of the source where ours stands in its place; None where there is none."""
+    for base in type(owner).__mro__:
+        if name in vars(base):
+            found = vars(base)[name]
+            module = sys.modules.get(base.__module__)
+            return _from_source(module, *base.__qualname__.split("."), name) if _is_ours(found) else found
     return None

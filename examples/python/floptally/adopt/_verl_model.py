@@ -33,7 +33,8 @@ def as_verl_counts(config: Any) -> Cost:
     if kind in ("qwen2_moe", "qwen3_moe", "qwen3_vl_moe"):
         changes.update(_EVERY_LAYER_HAS_EXPERTS)
     if kind == "hy_v3":
-        changes.update(first_k_dense_replace=0, mlp_layer_types=None)
+        sparse = ["sparse"] * int(given.get("num_hidden_layers") or 0)
+        changes.update(first_k_dense_replace=0, mlp_layer_types=sparse)
     text = given.get("text_config") if isinstance(given.get("text_config"), dict) else given
     if kind in _DERIVED_HEAD_DIM and text.get("num_attention_heads"):
         changes["head_dim"] = text["hidden_size"] // text["num_attention_heads"]
