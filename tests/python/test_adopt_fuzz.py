@@ -9,16 +9,17 @@ in the table of docs/adopt.md.
 
 from __future__ import annotations
 
+import inspect
 import os
 import random
 import types
 from collections import Counter
-from collections.abc import Callable, Iterator
 from typing import Any
 
+import floptally
 import originals
 import pytest
-from floptally.adopt import automodel, maxtext, megatron, megatron_bridge, verl
+from floptally.adopt import automodel, maxtext, megatron, megatron_bridge, torchtitan, verl
 from floptally.adopt._original import Original
 
 CONFIGS = int(os.environ.get("FLOPTALLY_FUZZ", "200"))
@@ -377,7 +378,8 @@ def automodel_config(r: random.Random, kind: str) -> Any:
         "deepseek_v3": dict(mla, num_nextn_predict_layers=r.choice([0, 1])), "glm4": dict(base, **width),
         "glm4_moe": dict(base, **width, n_routed_experts=8, n_shared_experts=r.choice([1, 2]), moe_intermediate_size=32, num_experts_per_tok=2, n_group=1, topk_group=1, first_k_dense_replace=min(1, layers)),
         "glm4_moe_lite": mla, "glm_moe_dsa": dict(mla, q_lora_rank=24, index_topk=r.choice([64, 2048]), index_n_heads=4, index_head_dim=16),
-        "minimax_m2": dict(base, **width, num_local_experts=8, num_experts_per_tok=2), "longcat_flash": {key: value for key, value in mla.items() if key != "num_hidden_layers"} | {"num_layers": r.randrange(1, 4)},
+        "minimax_m2": dict(base, **width, num_local_experts=8, num_experts_per_tok=2), 
+        "longcat_flash": {key: value for key, value in mla.items() if key not in ("num_hidden_layers", "first_k_dense_replace")} | {"num_layers": r.randrange(1, 4), "q_lora_rank": 24},
         "gpt_oss": dict(base, **width, **windows, num_local_experts=8, num_experts_per_tok=2),
         "opt": {key: value for key, value in base.items() if key != "intermediate_size"} | {"ffn_dim": 100}, "bloom": dict(n_layer=2, n_head=4, hidden_size=64), "falcon": dict(num_hidden_layers=2), "nemotron": base,
         "nemotron_h": dict(base, hybrid_override_pattern="".join(r.choice("M*-") for _ in range(layers)), **width),
@@ -416,3 +418,40 @@ def test_automodel(kind: str) -> None:
         ours = automodel.get_flops_formula_for_hf_config(config)(config, gbs=batch, seq_len=length)
         rows.append(((plain(config), batch, length), theirs, ours))
     report(f"Automodel {kind}", rows)
+
+
+# ---- torchtitan ----
+
+
+@pytest.mark.parametrize(
+    ("name", "table"),
+    [
+        ("llama3", "llama3_configs"), ("qwen3", "qwen3_configs"), ("deepseek_v3", "deepseekv3_configs"),
+        ("gpt_oss", "gptoss_configs"), ("kimi_k2_7", "kimi_k2_5_configs"), ("qwen3_5", "qwen35_configs"),
+    ],
+)  # fmt: skip
+def test_torchtitan(name: str, table: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every flavour of its models, on meta, at some lengths."""
+    torch = pytest.importorskip("torch")
+    configs = getattr(originals.torchtitan(f"torchtitan.models.{name}"), table)
+    monkeypatch.setattr(torchtitan, "method_of", lambda owner, method: None)
+    r = dice(f"torchtitan {name}")
+    rows: list[tuple[Any, float, float]] = []
+    unread: dict[str, str] = {}
+    for flavour, make in configs.items():
+        known = {"attn_backend": "flex", "moe_comm_backend": "standard"}
+        asked = inspect.signature(make).parameters if callable(make) else {}
+        config = make(**{key: value for key, value in known.items() if key in asked}) if callable(make) else make
+        with torch.device("meta"):
+            model = config.build()
+        for length in (r.randrange(2, 200), r.randrange(200, 9000), 131072):
+            theirs = config.get_nparams_and_flops(model, length)
+            try:
+                ours = torchtitan.get_nparams_and_flops(config, model, length)
+            except floptally.Error as error:
+                unread[flavour] = str(error)
+                break
+            assert ours[0] == theirs[0]
+            rows.append(((flavour, length), theirs[1], ours[1]))
+    print(f"torchtitan {name}: not read {unread}")
+    report(f"torchtitan {name}", rows)

@@ -6,15 +6,22 @@ Numbers without a name are what the trainers' own functions return, at the commi
 
 from __future__ import annotations
 
+import ast
 import functools
+import inspect
 import logging
+import re
+import shutil
+import subprocess
 import sys
 import types
 import warnings
 from typing import Any
 
 import floptally
+import originals
 import pytest
+from conftest import SOURCE
 from floptally.adopt import automodel, maxtext, megatron, megatron_bridge, torchtitan, verl
 from test_adopt import H100, TINY, TINY_VISION, VERL_MODELS, arguments, container, named
 
@@ -305,3 +312,70 @@ def test_torchtitans_method_counts_what_its_config_does_not_describe() -> None:
 
     with pytest.warns(RuntimeWarning, match="config.dim: must be given.*Its own count is returned"):
         assert torchtitan.get_nparams_and_flops(Config(), torch.nn.Linear(16, 1), 10, convention="exact") == (17, 60)
+
+
+# ---- patches ----
+
+PATCHES = SOURCE / "examples" / "python" / "patches"
+
+
+@pytest.mark.parametrize("trainer_name", ["Megatron-LM", "verl", "torchtitan"])
+def test_a_patch_says_the_commit_that_the_functions_were_read_at(trainer_name: str) -> None:
+    text = (PATCHES / f"{trainer_name}.patch").read_text()
+    assert f"Against {originals.COMMITS[trainer_name]} of " in text
+    page = (SOURCE / "docs" / "adopt.md").read_text()
+    assert f"examples/python/patches/{trainer_name}.patch" in page
+
+
+def patched(trainer_name: str, folder: Any) -> Any:
+    """A copy of the files that a trainer's patch changes, with it applied."""
+    root = originals.tree(trainer_name)
+    patch = PATCHES / f"{trainer_name}.patch"
+    files = re.findall(r"^--- a/(.*)$", patch.read_text(), re.MULTILINE)
+    for name in files:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(root / name, folder / name)
+    subprocess.run(["git", "init", "-q", str(folder)], check=True)
+    subprocess.run(["git", "apply", str(patch)], cwd=folder, check=True)
+    for name in files:
+        compile((folder / name).read_text(), name, "exec")
+    return folder
+
+
+def test_megatron_lm_patched(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    folder = patched("Megatron-LM", tmp_path)
+    monkeypatch.setenv("FLOPTALLY_TRAINERS", str(tmp_path.parent))
+    text = (folder / "megatron/training/training.py").read_text()
+    assert text.count("= counted_floating_point_operations(\n") == 2  # the log's throughput and the sum of a run
+    given = {"functools": functools, "floptally_operations": megatron.num_floating_point_operations}
+    wanted = originals.one_of("counted_floating_point_operations")
+    count = originals.taken(folder / "megatron/training/training.py", wanted, given)["counted_floating_point_operations"]
+    args = args_of_gpt()
+    exact = megatron.num_floating_point_operations(args, 3, convention="exact")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert count(args, 3, seqlen_squared_sum_in_batch=None, total_real_tokens_in_batch=None) == exact
+
+
+def test_verl_patched(tmp_path: Any) -> None:
+    folder = patched("verl", tmp_path)
+    tree = ast.parse((folder / "verl/workers/engine_workers.py").read_text())
+    imports = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imports["FlopsCounter"] == "floptally.adopt.verl"
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("estimate_flops")]
+    assert len(calls) == 1
+    call = calls[0]
+    names = {"self": types.SimpleNamespace(flops_counter=verl.FlopsCounter({"model_type": "llama", **TINY}, convention="exact", plan=lora(), accelerator=H100))}
+    forward = floptally.flops({"model_type": "llama", **TINY}, lengths=[5, 6], plan=lora()).useful.forward
+    names |= {"global_token_num": [5, 6], "delta_time": 1.0, "images_seqlens": None, "forward_only": True}
+    assert round(eval(ast.unparse(call), {}, names)[0] * 1e12) == 3 * forward
+
+
+def test_torchtitan_patched(tmp_path: Any) -> None:
+    folder = patched("torchtitan", tmp_path)
+    tree = ast.parse((folder / "torchtitan/trainer.py").read_text())
+    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("get_nparams_and_flops")]
+    assert [ast.unparse(call.func) for call in calls] == ["get_nparams_and_flops"]
+    assert inspect.signature(torchtitan.get_nparams_and_flops).bind(
+        *calls[0].args, **{str(word.arg): word.value for word in calls[0].keywords}
+    )
