@@ -169,8 +169,8 @@ void train() {
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
         microbatches.push_back(loaded_by(plan.for_rank(rank, microbatch)));
     }
-    for (moving_samples& one : microbatches) {
-        under_way.push_back(exchanger.start(one.how, one.sent, one.received));
+    for (moving_samples& samples : microbatches) {
+        under_way.push_back(exchanger.start(samples.how, samples.sent, samples.received));
     }
     const std::vector<std::uint64_t> none(lengths.size());
     trained_samples trained{.times = none, .results = none, .tokens = tally{model.masks()}};

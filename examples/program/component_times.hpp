@@ -63,8 +63,8 @@ inline std::optional<measured_times> read_times(const arguments& args,
     const floptally::trace_times made(floptally::load_kineto_trace(*trace),
                                       modules ? floptally::module_map_named(*modules) : floptally::module_map{});
     floptally::breakdown all;
-    for (const floptally::work_at_peak& one : work) {
-        all += one.work;
+    for (const floptally::work_at_peak& piece : work) {
+        all += piece.work;
     }
     return measured_times{{made.seconds(), made.parts(all)},
                           std::vector<std::string>(made.notes().begin(), made.notes().end())};

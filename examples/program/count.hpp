@@ -102,13 +102,13 @@ inline floptally::training_plan read_plan(const arguments& args) {
     }
     if (const auto repeated = args.text("repeated")) {
         for (const std::string& text : comma_separated({*repeated})) {
-            const std::string_view one = text;
-            const std::size_t equals = one.rfind('=');
+            const std::string_view item = text;
+            const std::size_t equals = item.rfind('=');
             if (equals == std::string_view::npos || equals == 0 || equals > floptally::component_name::capacity) {
-                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", one));
+                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", item));
             }
             plan.repeated.push_back(
-                {one.substr(0, equals), parse_count(one.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
+                {item.substr(0, equals), parse_count(item.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
                 "repeated");
         }
     }
@@ -122,9 +122,9 @@ inline floptally::training_plan read_plan(const arguments& args) {
 
 /// Throws where a component to be recomputed is not in the model, since it would silently be recomputed nowhere.
 inline void require_components(const floptally::cost& model, const floptally::training_plan& plan) {
-    for (const floptally::component_name& one : plan.recomputed_components) {
-        if (model.components().find(one) == model.components().size()) {
-            throw error("recompute_components", fmt::format("this model counts none named \"{}\"", one.view()));
+    for (const floptally::component_name& name : plan.recomputed_components) {
+        if (model.components().find(name) == model.components().size()) {
+            throw error("recompute_components", fmt::format("this model counts none named \"{}\"", name.view()));
         }
     }
 }

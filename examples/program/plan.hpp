@@ -73,15 +73,15 @@ inline std::string run_plan(const arguments& args) {
                                    {"peak_tflops", peak},
                                    {"mfu", mfu.fraction},
                                    {"parameters", std::to_string(parameters)}};
-        for (const row& one : rows) {
-            out[one.name] = {{"flops", one.flops}, {"days", one.days}, {"gpu_hours", one.gpu_hours}};
+        for (const row& line : rows) {
+            out[line.name] = {{"flops", line.flops}, {"days", line.days}, {"gpu_hours", line.gpu_hours}};
         }
         out["notes"] = notes;
         return out.dump(2) + "\n";
     }
     std::string table = fmt::format("{:<8}{:>14}{:>12}{:>16}\n", "", "FLOPs", "days", "GPU hours");
-    for (const row& one : rows) {
-        table += fmt::format("{:<8}{:>14.4g}{:>12.2f}{:>16.0f}\n", one.name, one.flops, one.days, one.gpu_hours);
+    for (const row& line : rows) {
+        table += fmt::format("{:<8}{:>14.4g}{:>12.2f}{:>16.0f}\n", line.name, line.flops, line.days, line.gpu_hours);
     }
     table += fmt::format(
         "{} tokens in batches like this one, {} GPUs at {:.6g} % of {} TFLOP/s; N is {} active parameters\n", tokens,

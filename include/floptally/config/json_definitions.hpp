@@ -82,8 +82,8 @@ FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path
 
 FLOPTALLY_JSON_INLINE std::vector<std::string_view> known_model_types() {
     std::vector<std::string_view> types;
-    for (const std::string_view one : detail::pages::library().types()) {
-        types.push_back(one);
+    for (const std::string_view type : detail::pages::library().types()) {
+        types.push_back(type);
     }
     types.push_back("floptally");
     return types;

@@ -54,12 +54,12 @@ struct matrices_of_row {
     std::uint64_t stored = 0;  ///< the number of matrices
 
     constexpr matrices_of_row(const cost_row& row, std::string_view name) {
-        const adapter& one = row.per_rank;
-        in = one.out == 0 ? 0 : row.useful / one.out;
-        out = one.in == 0 ? 0 : row.useful / one.in;
+        const adapter& matrix = row.per_rank;
+        in = matrix.out == 0 ? 0 : row.useful / matrix.out;
+        out = matrix.in == 0 ? 0 : row.useful / matrix.in;
         const std::uint64_t shape = checked(in, name) * out;
-        const bool whole = in != 0 && out != 0 && in * one.out == row.useful && out * one.in == row.useful &&
-                           one.in % (2 * in) == 0 && row.parameters % shape == 0;
+        const bool whole = in != 0 && out != 0 && in * matrix.out == row.useful && out * matrix.in == row.useful &&
+                           matrix.in % (2 * in) == 0 && row.parameters % shape == 0;
         if (!whole) {
             throw error(name, "is several matrices of different shapes under one name; muon needs a name for each");
         }
@@ -141,14 +141,14 @@ constexpr void require_others(const muon& how, std::span<const model_part> model
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
                 const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
                 const auto decided = states.state_of(part, layer, row);
-                std::uint64_t one = 0;
+                std::uint64_t work = 0;
                 if (decided.state == weight_state::trainable) {
-                    one = detail::newton_schulz(matrices.in, matrices.out, component);
+                    work = detail::newton_schulz(matrices.in, matrices.out, component);
                 } else if (decided.adapts(row)) {
-                    one = checked(detail::newton_schulz(matrices.in, decided.rank, component), component) +
-                          detail::newton_schulz(decided.rank, matrices.out, component);
+                    work = checked(detail::newton_schulz(matrices.in, decided.rank, component), component) +
+                           detail::newton_schulz(decided.rank, matrices.out, component);
                 }
-                once = once + checked(matrices.stored, component) * one;
+                once = once + checked(matrices.stored, component) * work;
             }
         }
     }

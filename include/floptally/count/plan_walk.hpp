@@ -70,8 +70,8 @@ class plan_walk {
     };
 
     [[nodiscard]] static constexpr bool has_role(array_view<model_part> parts, part_role role) {
-        for (const model_part& one : parts) {
-            if (one.role == role) {
+        for (const model_part& part : parts) {
+            if (part.role == role) {
                 return true;
             }
         }
@@ -213,19 +213,19 @@ class plan_walk {
             return;
         }
         const checked rank(decided.rank, name.view());
-        const adapter& one = row.per_rank;
+        const adapter& widths = row.per_rank;
         cost_row matrix{.mask = row.mask, .what = row.what, .kind = row.kind, .in = row.in};
         const gradients of_a{.first = needed.first, .weight = true};
         if (how_.parameters == counted_weights::stored) {
             matrix.kind = term::linear;  // no table is tied to an adapter
-            matrix.parameters = rank * one.parameters;
+            matrix.parameters = rank * widths.parameters;
             put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
             return;
         }
-        matrix.useful = matrix.padded = rank * one.in;
+        matrix.useful = matrix.padded = rank * widths.in;
         put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
-        matrix.useful = rank * one.out;
-        matrix.padded = rank * one.padded_out;
+        matrix.useful = rank * widths.out;
+        matrix.padded = rank * widths.padded_out;
         put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, {}).on(ranks));
     }
 

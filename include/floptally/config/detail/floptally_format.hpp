@@ -148,7 +148,7 @@ class floptally_format {
             }
         }
         sum_ += side.on_encoder();
-        encoder.append_encoder_to(parts_, [](const cost& one) { return one.on_encoder(); });
+        encoder.append_encoder_to(parts_, [](const cost& part) { return part.on_encoder(); });
     }
 
     [[nodiscard]] static cost sum_of(const std::vector<cost>& parts) {
@@ -183,12 +183,12 @@ class floptally_format {
         if (parts == nullptr || parts->count == 0) {
             refuse(group.field("parts"), {"must list at least one part"});
         }
-        std::vector<cost> one;
+        std::vector<cost> alone;
         for (std::size_t i = 0; i < parts->count; ++i) {
-            one.push_back(part_cost(
+            alone.push_back(part_cost(
                 config_fields(group.tree(), group.tree().child(*parts, i), indexed(group.field("parts"), i))));
         }
-        return one;
+        return alone;
     }
 
     /// The cost of a part, by its own page, `floptally.TYPE`, over the part's object.
@@ -196,10 +196,10 @@ class floptally_format {
         const std::string type = part.text("type", "");
         const pages::page* read = nullptr;
         std::string known;
-        for (const pages::owner<pages::page>& one : pages_.loaded()) {
-            const std::string_view name = one->name.substr(std::min(one->name.size(), prefix.size()));
-            if (one->find_block("part") != nullptr) {
-                read = name == type ? one.get() : read;
+        for (const pages::owner<pages::page>& loaded : pages_.loaded()) {
+            const std::string_view name = loaded->name.substr(std::min(loaded->name.size(), prefix.size()));
+            if (loaded->find_block("part") != nullptr) {
+                read = name == type ? loaded.get() : read;
                 append_item(known, name);
             }
         }

@@ -69,7 +69,7 @@ namespace floptally::detail {
     }
     struct mask_key {
         std::string_view key;
-        mask (*of)(std::int64_t);
+        mask (*make)(std::int64_t);
     };
     constexpr mask_key keys[] = {{"sliding_window", &mask::sliding_window},
                                  {"chunked", &mask::chunked},
@@ -83,7 +83,7 @@ namespace floptally::detail {
     kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys", "prefix_lm"});
     for (const mask_key& known : keys) {
         if (kind.contains(known.key)) {
-            return known.of(static_cast<std::int64_t>(kind.integer({known.key}, required, 1, 0x7FFF'FFFF)));
+            return known.make(static_cast<std::int64_t>(kind.integer({known.key}, required, 1, 0x7FFF'FFFF)));
         }
     }
     return read_window(kind);
