@@ -124,7 +124,8 @@ inline floptally::training_plan read_plan(const arguments& args) {
 inline void require_components(const floptally::cost& model, const floptally::training_plan& plan) {
     for (const floptally::component_name& name : plan.recomputed_components) {
         if (model.components().find(name) == model.components().size()) {
-            throw error("recompute_components", fmt::format("this model counts none named \"{}\"", name.view()));
+            throw error("recompute_components",
+                        fmt::format("this model counts no component named \"{}\"", name.view()));
         }
     }
 }

@@ -410,7 +410,7 @@ TEST_CASE("What cannot be counted is an error with its field, and what is not sa
     lora.weights.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "weights");
     CHECK(error_of([&] { byte_counter(model, lora); }) == "plan: bytes of LoRA's adapters are not counted");
     CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
-          "component: this model moves bytes of none named \"mlp\"");
+          "component: this model moves no bytes of a component named \"mlp\"");
     CHECK(error_of([] {
               static_cast<void>(floptally::model_bandwidth_utilization({}, 0, 1, 1));
           }).starts_with("seconds: "));

@@ -311,12 +311,12 @@ TEST_CASE("a component is found by its name, and an unknown one is an error", "[
     }
     CHECK(sum == work.total());
     CHECK(error_of([&] { return work["moe.shared"].total(view::useful); }) ==
-          R"(component: this model counts none named "moe.shared")");
+          R"(component: this model counts no component named "moe.shared")");
     // A component that the convention does not count is none of the breakdown's.
     CHECK(error_of([&] { return work["norm"].total(view::useful); }) ==
-          R"(component: this model counts none named "norm")");
+          R"(component: this model counts no component named "norm")");
     CHECK(error_of([&] { return breakdown{}[""].total(view::useful); }) ==
-          R"(component: this model counts none named "")");
+          R"(component: this model counts no component named "")");
     CHECK(breakdown{}.total() == flops{});
 }
 

@@ -181,8 +181,7 @@ void masks_of_ones_own_are_counted() {
 /// Says so before it asks for a device: the part that needs none.
 void masks_of_ones_own_are_refused_by_other_kernels() {
     const std::string without =
-        ": these kernels were compiled without its struct: a basic_device_tally of library_rules::with<…> has one's "
-        "own";
+        ": these kernels were compiled without this rule: use a basic_device_tally of library_rules::with<…>";
     expect(error_of([] { static_cast<void>(device_tally(own_masks)); }) == "dilated_window(4,3)" + without,
            "a tally of the library's rules");
     expect(error_of([] { static_cast<void>(basic_device_tally<library_rules::with<dilated_window>>(own_masks)); }) ==

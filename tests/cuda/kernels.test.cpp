@@ -326,8 +326,7 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
 
 TEST_CASE("A device's tally refuses a rule that its kernels were compiled without", "[cuda][errors]") {
     const std::string without =
-        ": these kernels were compiled without its struct: a basic_device_tally of library_rules::with<…> has one's "
-        "own";
+        ": these kernels were compiled without this rule: use a basic_device_tally of library_rules::with<…>";
     const mask_set masks = tally{mask_set{mask::chunked(7), dilated_window{4, 3}, block_sparse{64, 2, 1}}}.masks();
     CHECK(error_of([&] { detail::require_known(masks, library_rules{}); }) == "dilated_window(4,3)" + without);
     CHECK(error_of([&] { detail::require_known(masks, library_rules::with<dilated_window>{}); }) ==

@@ -577,7 +577,8 @@ TEST_CASE("a layer that runs once more with its own weights costs the same and s
 TEST_CASE("F6: a part has fourteen values, and one more is an error, not a row that reads everything",
           "[cost][errors]") {
     static_assert(value::made(13) != 0);
-    CHECK(error_of([] { return value::made(14); }) == "value: a part has 14 values that it makes, 0 to 13, got 14");
+    CHECK(error_of([] { return value::made(14); }) ==
+          "value: must be from 0 to 13, the 14 values that a part makes, got 14");
     CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
 }
 

@@ -236,9 +236,9 @@ TEST_CASE("What ranks work, wait for another, and wait for the order, is the who
     CHECK(!uneven.makespan);
 
     CHECK(error_of([] { static_cast<void>(rank_times::of(5, 9, 1)); }) ==
-          "ranks: the largest work must be from the mean to the sum of all 1, got 5 of 9");
+          "ranks: the largest work of 1 ranks must lie between their mean and their sum, got 5 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
-          "ranks: the largest work must be from the mean to the sum of all 4, got 2 of 9");
+          "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: do no work at all");
 }
 

@@ -537,7 +537,7 @@ TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
           "lm_head: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or in "
           "tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(head(dealing::vocabulary(5)), 2, 0); }) ==
-          "lm_head: its row is not of the 5 words that it says");
+          "lm_head: its row does not divide into the 5 words that it says");
     // A table of words is cut like the matrix to them, with or without one.
     const model_part table{
         .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
@@ -819,10 +819,10 @@ TEST_CASE("What a row says may be wrong, or be said in several ways: a named err
     CHECK(split(matrix(dealing::columns()), matrix(dealing::rows())) == "no error");
     CHECK(split(matrix(dealing::columns()), matrix(dealing::heads(3))) == "mine: must be a multiple of tp (2), got 3");
     CHECK(split(matrix(dealing::kv_heads(0)), matrix(dealing::kv_heads(0))) ==
-          "mine: its row does not say how many key and value heads it has: its dealt is to be dealing::kv_heads of "
+          "mine: its row does not say how many key and value heads it has: its dealt must be dealing::kv_heads of "
           "their number");
     CHECK(split(matrix(dealing::fused_qkv(3, 0)), matrix(dealing::fused_qkv(3, 0))) ==
-          "mine: q, k and v are one row that does not say how many heads each has: its dealt is to be "
+          "mine: q, k and v are one row that does not say how many heads each has: its dealt must be "
           "dealing::fused_qkv of both numbers");
     CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", tensor_split::unsaid}}}) ==
           "tensor_options::splits: must say how its weights are split");

@@ -770,9 +770,9 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
     CHECK(ends == no_error(8));
 
     CHECK(error_of([] { return ratio(1, 0); }) == "ratio: has 1 over 0");
-    CHECK(error_of([] { return ratio().value(); }) == "ratio: is over nothing: every slice was empty");
-    CHECK(error_of([] { return extremes().min(); }) == "extremes: are of no value: every slice was empty");
-    CHECK(error_of([] { return extremes().max(); }) == "extremes: are of no value: every slice was empty");
+    CHECK(error_of([] { return ratio().value(); }) == "ratio: has no value: every slice was empty");
+    CHECK(error_of([] { return extremes().min(); }) == "extremes: have no value: every slice was empty");
+    CHECK(error_of([] { return extremes().max(); }) == "extremes: have no value: every slice was empty");
     CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum, 5, is above the maximum, 4");
     CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);

@@ -193,7 +193,7 @@ TEST_CASE("redundant work that means nothing is an error", "[redundant_work]") {
         });
     };
     CHECK(refusal({"vison.*", parallel_axis::cp}) == R"(plan.repeated[0]: no component or weight is named "vison.*")");
-    CHECK(refusal({"vision.*", {}}) == R"(redundant_work: "vision.*" is run again over no axis)");
+    CHECK(refusal({"vision.*", {}}) == R"(redundant_work: "vision.*" must name an axis along which it is run again)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
           "redundant_work: ep is no axis of its own: its ranks are those of dp x cp");
     training_plan none;

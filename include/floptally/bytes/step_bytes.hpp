@@ -107,7 +107,7 @@ struct step_bytes {
         if (const component_bytes* const found = find(name)) {
             return *found;
         }
-        detail::refuse("component", {"this model moves bytes of none named \"", name, "\""});
+        detail::refuse("component", {"this model moves no bytes of a component named \"", name, "\""});
     }
     /// Bytes of one kind, of all.
     [[nodiscard]] uint128 total(byte_kind what) const {

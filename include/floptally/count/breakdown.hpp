@@ -96,7 +96,7 @@ class breakdown {
                 return component;
             }
         }
-        detail::refuse("component", {"this model counts none named \"", name, "\""});
+        detail::refuse("component", {"this model counts no component named \"", name, "\""});
     }
 
     /// FLOPs of one phase, all components together.

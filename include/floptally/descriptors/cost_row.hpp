@@ -26,7 +26,7 @@ inline constexpr set context = 2;  ///< the output of the other side of an encod
 /// The n-th value that the part makes, 0 to 13, in any order. A residual sum of the part's result needs none.
 [[nodiscard]] constexpr set made(unsigned n) {
     if (n > 13) {
-        detail::refuse("value", {"a part has 14 values that it makes, 0 to 13, got ", n});
+        detail::refuse("value", {"must be from 0 to 13, the 14 values that a part makes, got ", n});
     }
     return static_cast<set>(4U << n);
 }

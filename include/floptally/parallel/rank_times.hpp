@@ -31,8 +31,9 @@ struct rank_times {
             throw error("ranks", "do no work at all");
         }
         if (largest > sum || largest < (sum - 1) / ranks + 1) {
-            detail::refuse("ranks", {"the largest work must be from the mean to the sum of all ", ranks, ", got ",
-                                     to_string(largest), " of ", to_string(sum)});
+            detail::refuse("ranks",
+                           {"the largest work of ", ranks, " ranks must lie between their mean and their sum, got ",
+                            to_string(largest), " of ", to_string(sum)});
         }
         return {largest, sum, ranks, {}};
     }

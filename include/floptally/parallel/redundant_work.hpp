@@ -32,7 +32,8 @@ struct redundant_work {
                                                           std::span<const redundant_work> repeated) {
     for (const redundant_work& work : repeated) {
         if (work.over.empty()) {
-            detail::refuse("redundant_work", {"\"", work.weights.view(), "\" is run again over no axis"});
+            detail::refuse("redundant_work",
+                           {"\"", work.weights.view(), "\" must name an axis along which it is run again"});
         }
         std::uint64_t ranks = 1;
         for (const parallel_axis axis : {parallel_axis::ep, parallel_axis::expert_dp}) {

@@ -53,7 +53,7 @@ struct ratio_summary {
   private:
     void require_any() const {
         if (sequences == 0) {
-            throw error("ratio", "is over nothing: no sequence has a denominator above 0");
+            throw error("ratio", "has no value: no sequence has a denominator above 0");
         }
     }
 };
@@ -169,7 +169,7 @@ struct number_ratio {
         const std::optional<double> found =
             detail::ratio_of(static_cast<double>(numerator), static_cast<double>(denominator), 0);
         if (!found) {
-            throw error("ratio", "is over nothing: every slice was empty");
+            throw error("ratio", "has no value: every slice was empty");
         }
         return *found;
     }

@@ -40,7 +40,7 @@ class ratio {
     /// The quotient; an error where the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "is over nothing: every slice was empty");
+            throw error("ratio", "has no value: every slice was empty");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
@@ -107,7 +107,7 @@ class extremes {
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "are of no value: every slice was empty");
+            throw error("extremes", "have no value: every slice was empty");
         }
     }
 

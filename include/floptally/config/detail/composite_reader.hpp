@@ -113,7 +113,7 @@ class composite_reader {
                 made.text = text == "none" ? std::string_view{} : text;
                 made.pooled = from.take("pooled");
                 if (from.take("or")) {
-                    made.two_sided = from.required_word("the class of a text of two sides");
+                    made.two_sided = from.required_word("the class of an encoder-decoder");
                 }
                 if (!from.at_end()) {
                     from.fail({"expected pooled, \"or CLASS\" or the end of the line before ", from.next()});

@@ -181,7 +181,7 @@ class tensor_share {
         if (own.units == 0 || own.inner == 0) {
             throw error(
                 place.name(),
-                "its row does not say how many key and value heads it has: its dealt is to be dealing::kv_heads of "
+                "its row does not say how many key and value heads it has: its dealt must be dealing::kv_heads of "
                 "their number");
         }
         const std::uint64_t columns = own.units * own.inner;
@@ -197,7 +197,7 @@ class tensor_share {
         }
         if (own.units == 0 || kv_heads == 0) {
             throw error(place.name(),
-                        "q, k and v are one row that does not say how many heads each has: its dealt is to be "
+                        "q, k and v are one row that does not say how many heads each has: its dealt must be "
                         "dealing::fused_qkv of both numbers");
         }
         const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, place);
@@ -211,10 +211,10 @@ class tensor_share {
         if (size == 0) {
             throw error(
                 place.name(),
-                "its row does not say how many words it has: its dealt is to be dealing::vocabulary of their number");
+                "its row does not say how many words it has: its dealt must be dealing::vocabulary of their number");
         }
         if (row.useful % (2 * size) != 0) {
-            refuse(place.name(), {"its row is not of the ", size, " words that it says"});
+            refuse(place.name(), {"its row does not divide into the ", size, " words that it says"});
         }
         const std::uint64_t in = row.useful / 2 / size;
         if (in == 0) {
