@@ -900,17 +900,26 @@ constexpr malformed malformed_own[] = {
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'num_key_value_heads': 1}]}]}",
      "layers[0].parts[0].num_key_value_heads: unknown key; known: type, num_heads, num_kv_heads, head_dim, mask"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': 'full'}]}]}",
-     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got "full" (rule: "full" is none that is known here))~"},
+     R"~(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, best_compressed_keys, best_blocks, best_pools, box, compressed_box, hstu, got "full" (rule: "full" is none that is known here))~"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': null}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got null)"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, best_compressed_keys, best_blocks, best_pools, box, compressed_box, hstu, got null)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {}}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got {})"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, best_compressed_keys, best_blocks, best_pools, box, compressed_box, hstu, got {})"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'window': [1, 1], "
      "'top_k': 2}}]}]}",
-     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got an object of lists or objects)"},
+     R"(layers[0].parts[0].mask: must be "causal", "bidirectional", another mask as reports name it, or an object with one of the keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, best_compressed_keys, best_blocks, best_pools, box, compressed_box, hstu, got an object of lists or objects)"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding': 4}}]}]}",
      "layers[0].parts[0].mask.sliding: unknown key; known: sliding_window, window, chunked, top_k, compressed_keys, "
-     "prefix_lm"},
+     "prefix_lm, best_compressed_keys, best_blocks, best_pools, box, compressed_box, hstu"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'best_blocks': "
+     "[64]}}]}]}",
+     "layers[0].parts[0].mask.best_blocks: must be [block_size, top_k], got [64]"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'best_blocks': [64, "
+     "0]}}]}]}",
+     "layers[0].parts[0].mask.best_blocks[1]: must be an integer from 1 to 2147483647, got 0"},
+    {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'hstu': [1, 1, 0, "
+     "5]}}]}]}",
+     "layers[0].parts[0].mask.hstu: min_full_attn_seq_len: needs a max_attn_len above 0"},
     {"{'hidden_size': 4, 'layers': [{'parts': [{'type': 'attention', 'num_heads': 2, 'mask': {'sliding_window': "
      "0}}]}]}",
      "layers[0].parts[0].mask.sliding_window: must be an integer from 1 to 2147483647, got 0"},

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/batch/unit_amounts.hpp>
