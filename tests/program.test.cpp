@@ -99,6 +99,10 @@ class work_folder {
         write("small.json", R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 97,
             "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
             "num_key_value_heads": 2})");
+        write("moe.json", R"({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "vocab_size": 97,
+            "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+            "intermediate_size": 96, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+            "decoder_sparse_step": 1, "mlp_only_layers": [], "tie_word_embeddings": false})");
         write("mistyped.json",
               R"({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "intermediate_sise": 7})");
         write("experts.json", R"({"model_type": "experts", "vocab_size": 7, "hidden_size": 8, "num_attention_heads": 2,
@@ -1256,6 +1260,34 @@ TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an
     const std::string table = run(decode + "--seconds 0.02 --gpus 1 --memory-tbps 3.35").out;
     CHECK(table.find("\nMBU 22.42 %: ") != std::string::npos);
     CHECK(table.find("\nattention.core ") != std::string::npos);
+}
+
+TEST_CASE("F77: the MBU of experts is at most, unless the distinct ones were measured") {
+    const std::string decode =
+        "bytes --config moe.json --phase forward --new-tokens 1@100,1@100,1@100,1@100 --gpus 1 --memory-tbps 0.001 ";
+    const json bound = run_json(decode + "--seconds 1");
+    CHECK_FALSE(bound.contains("mbu"));
+    CHECK(bound["mbu_uniform"] < bound["mbu_at_most"]);
+    for (const char* format : {"table", "markdown"}) {
+        const std::string text = run(decode + "--seconds 1 --format " + format).out;
+        CHECK(text.find("MBU at most ") != std::string::npos);
+        CHECK(text.find(" %, uniform estimate: ") != std::string::npos);
+    }
+    const json measured = run_json(decode + "--seconds 1 --distinct-experts 10");
+    CHECK(measured["distinct_experts"] == "10");
+    CHECK(measured["at_most"].empty());
+    CHECK(measured["mbu"] < bound["mbu_at_most"]);
+    const double moved = static_cast<double>(number(measured["total"]["bytes"]["cache"]) +
+                                             number(measured["total"]["bytes"]["weights"]));
+    CHECK(near(measured["mbu"], moved / 1e9));
+    // 3 matrices of 64 by 32, two bytes an element.
+    CHECK(number(bound["total"]["bytes"]["weights"]) - number(measured["total"]["bytes"]["weights"]) ==
+          (2 * 8 - 10) * 3 * 64 * 32 * 2);
+    CHECK(run(decode + "--seconds 1e-9 --distinct-experts 10").out.find("\nmore bytes than the memory could move: ") !=
+          std::string::npos);
+    CHECK(run(decode + "--distinct-experts 17").err ==
+          "floptally: error: distinct_experts: must be from 4 to 16: of 8 experts in each of 2 layers and 1 batch, got "
+          "17\n");
 }
 
 TEST_CASE("waterfall: what is bound by memory, where a bandwidth is known") {
