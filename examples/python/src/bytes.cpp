@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-#include <floptally/batch/nonnegative.hpp>
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/bytes/byte_counter.hpp>
 #include <floptally/bytes/byte_report.hpp>
 #include <floptally/bytes/step_bytes.hpp>

@@ -10,6 +10,7 @@
 
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/length_block.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/measured.hpp>
@@ -18,6 +19,7 @@
 #include <floptally/rules/rule_table.hpp>
 #include <floptally/rules/rule_text.hpp>
 #include <floptally/rules/sequence.hpp>
+#include <floptally/rules/sequence_masks.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/text/error.hpp>
 
@@ -164,6 +166,34 @@ struct callable_rule {
 
 }  // namespace
 
+namespace {
+
+/// The numbers of a text form by their names, "name=value" where they may be left out.
+py::list named_numbers(const rule_parameter* parameters, std::size_t count) {
+    py::list names;
+    for (std::size_t i = 0; i < count; ++i) {
+        const bool may_lack = parameters[i].fallback != rule_parameter::none;
+        names.append(parameters[i].name + (may_lack ? "=" + std::to_string(parameters[i].fallback) : ""));
+    }
+    return names;
+}
+
+/// Every mask of the library, from its table: names of texts, and the numbers after each.
+py::dict library_masks_by_name() {
+    py::dict all;
+    for (const char* name : mask_rules::band::text_names) {
+        all[name] = py::list();
+    }
+    all["sliding_window"] = named_numbers(mask_rules::band::sliding, 1);
+    for (const rule_table* table : tables_in(library_masks{})) {
+        const modality in = table->counts[0] ? modality::text : table->counts[1] ? modality::vision : modality::audio;
+        all[py::str(qualified(in, table->name))] = named_numbers(table->parameters, table->text_parameters);
+    }
+    return all;
+}
+
+}  // namespace
+
 mask mask_of_text(std::string_view text) {
     if (callable_rule::is_name(text) && !callable_rule::is_of_library(text) && callable_rule::find(text) == nullptr) {
         throw error("mask", "\"" + std::string(text) +
@@ -242,6 +272,10 @@ void bind_masks(py::module_& module) {
     static_method(type, "measured(name)",
                   "No mask but a word that the caller measures and adds by `Tally.add_measured`.",
                   [](const arguments& given) { return mask(floptally::measured(given.text("name"))); });
+    static_method(type, "library()",
+                  "The library's masks by the names of their texts, each with the numbers that it takes, in order: "
+                  "{\"causal\": [], \"vision.grid_windows\": [\"window_size\", \"shift=0\"]}. `from_text` reads them.",
+                  [](const arguments&) { return library_masks_by_name(); });
     static_method(
         type, "from_text(text)",
         "The mask of that name, as `name` has it: \"sliding_window(4096)\", \"vision.grid_windows(7,shift=3)\".",

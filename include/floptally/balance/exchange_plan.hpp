@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/batch/nonnegative.hpp>
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/text/error.hpp>

@@ -9,7 +9,6 @@
 #include <floptally/batch/adds_batches.hpp>
 #include <floptally/batch/context_share.hpp>
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/modality_checks.hpp>
 #include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally_words.hpp>

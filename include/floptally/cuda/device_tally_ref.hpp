@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <floptally/batch/modality_checks.hpp>
+#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/tally_words.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/refusals.hpp>

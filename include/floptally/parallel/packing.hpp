@@ -12,8 +12,8 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/nonnegative.hpp>
 #include <floptally/batch/packed.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
