@@ -105,10 +105,15 @@ def _megatron_names(root: Path) -> tuple[dict[str, Any], dict[str, Any]]:
     import dataclasses
     import typing
 
-    known = {"dataclass": dataclasses.dataclass, **{name: getattr(typing, name) for name in ("Dict", "List", "Optional", "Tuple")}}
+    known = {
+        "dataclass": dataclasses.dataclass,
+        **{name: getattr(typing, name) for name in ("Dict", "List", "Optional", "Tuple")},
+    }
     hybrid = taken(
         _file(root, HYBRID),
-        one_of("Symbols", "ParsedHybridPattern", "get_hybrid_layer_counts", "parse_hybrid_pattern", "_validate_pattern"),
+        one_of(
+            "Symbols", "ParsedHybridPattern", "get_hybrid_layer_counts", "parse_hybrid_pattern", "_validate_pattern"
+        ),
         known,
     )
     variants = taken(
@@ -126,7 +131,9 @@ def megatron() -> Callable[..., float]:
     root = tree("Megatron-LM")
     hybrid, variants = _megatron_names(root)
     shared = taken(root / "megatron/training/utils/common_utils.py", one_of("is_hybrid_model"), {})
-    found = taken(root / "megatron/training/training.py", one_of("num_floating_point_operations"), {**variants, **shared})
+    found = taken(
+        root / "megatron/training/training.py", one_of("num_floating_point_operations"), {**variants, **shared}
+    )
 
     def original(*given: Any, **more: Any) -> float:
         stand_in(HYBRID, hybrid)
@@ -153,7 +160,9 @@ def megatron_bridge() -> Callable[..., float]:
     )  # fmt: skip
     lora = type("LoRA", (), {})
     found = taken(
-        root / "training/utils/flop_utils.py", one_of(*wanted), {**hybrid, **variants, **vocabulary, "LoRA": lora, "Path": Path}
+        root / "training/utils/flop_utils.py",
+        one_of(*wanted),
+        {**hybrid, **variants, **vocabulary, "LoRA": lora, "Path": Path},
     )
     return found["num_floating_point_operations"]  # type: ignore[no-any-return]
 
@@ -164,7 +173,9 @@ def megatron_bridge() -> Callable[..., float]:
 def maxtext() -> Callable[..., tuple[float, float, float]]:
     root = tree("maxtext") / "src/maxtext"
     types_there = taken(root / "common/common_types.py", one_of("DecoderBlockType", "AttentionType"), {"enum": enum})
-    wanted = lambda name: name.startswith(("calculate_", "_calculate_", "get_dense_moe", "get_shared_expert"))  # noqa: E731
+    wanted = lambda name: name.startswith(
+        ("calculate_", "_calculate_", "get_dense_moe", "get_shared_expert")
+    )  # noqa: E731
     log = types.SimpleNamespace(log=lambda text: None)
     found = taken(root / "utils/maxtext_utils.py", wanted, {**types_there, "max_logging": log})
     original = found["calculate_tflops_training_per_device"]

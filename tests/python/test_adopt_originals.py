@@ -144,7 +144,9 @@ def test_f74_exactly_maxtexts_local_sliding_is_a_window() -> None:
     count = functools.partial(maxtext.calculate_tflops_training_per_device, log=False, convention="exact")
     whole = arguments("maxtext", named("maxtext", "llama"))
     pairs = sum(range(513)) - sum(min(i, 128) for i in range(1, 513))  # of 512 tokens, beyond 128
-    beyond = 12 * pairs * whole.num_query_heads * whole.head_dim * whole.num_decoder_layers * whole.per_device_batch_size
+    beyond = (
+        12 * pairs * whole.num_query_heads * whole.head_dim * whole.num_decoder_layers * whole.per_device_batch_size
+    )
     assert round(count(whole)[0] * 10**12) - round(count(local)[0] * 10**12) == beyond
 
 
@@ -154,14 +156,17 @@ def test_f74_automodels_fallback_has_two_matrices(model_type: str) -> None:
     tokens, h, layers = 600, 64, 4
     weights = layers * (h * h * 2 + 2 * h * 32 + 2 * h * 96) + h * 1000
     pairs = 3 * 200 * 200 // 2 * layers * 4 * h
-    assert automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200) == 6 * tokens * weights + 3 * pairs
+    assert (
+        automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200)
+        == 6 * tokens * weights + 3 * pairs
+    )
 
 
 # ---- F75 ----
 
 
 def test_f75_images_seqlens_never_raises() -> None:
-    """Lists that verl passes to every type: of a model without a tower, of windows, of patches that are no whole cells."""
+    """What verl passes to every type: without a tower, with windows in one, with patches that are no whole cells."""
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     windows = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
     for config in ({"model_type": "llama", **TINY}, windows, {"model_type": "qwen3_vl", **VERL_MODELS["qwen3_vl"]}):
@@ -176,7 +181,9 @@ def test_f75_images_seqlens_never_raises() -> None:
 
 
 def vision_model() -> types.SimpleNamespace:
-    tower = types.SimpleNamespace(depth=3, hidden_size=32, intermediate_size=48, spatial_merge_size=2, out_hidden_size=64)
+    tower = types.SimpleNamespace(
+        depth=3, hidden_size=32, intermediate_size=48, spatial_merge_size=2, out_hidden_size=64
+    )
     return container(named("megatron_bridge", "gpt/configured"), vision_config=tower)
 
 
@@ -253,9 +260,7 @@ def test_the_original_is_found_where_ours_stands_in_its_place(trainer: types.Mod
         assert ours(args, 3) == 21.0
 
 
-def test_compare_logs_both_where_one_is_new(
-    trainer: types.ModuleType, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_compare_logs_both_where_one_is_new(trainer: types.ModuleType, caplog: pytest.LogCaptureFixture) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
     exact = functools.partial(megatron.num_floating_point_operations, args, convention="exact", compare=True)
     with caplog.at_level(logging.INFO, "floptally.adopt"):
@@ -349,7 +354,9 @@ def test_megatron_lm_patched(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, cap
     assert text.count("= counted_floating_point_operations(\n") == 2  # the log's throughput and the sum of a run
     given = {"functools": functools, "floptally_operations": megatron.num_floating_point_operations}
     wanted = originals.one_of("counted_floating_point_operations")
-    count = originals.taken(folder / "megatron/training/training.py", wanted, given)["counted_floating_point_operations"]
+    count = originals.taken(folder / "megatron/training/training.py", wanted, given)[
+        "counted_floating_point_operations"
+    ]
     args = args_of_gpt()
     exact = megatron.num_floating_point_operations(args, 3, convention="exact")
     with warnings.catch_warnings():
@@ -360,12 +367,24 @@ def test_megatron_lm_patched(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, cap
 def test_verl_patched(tmp_path: Any) -> None:
     folder = patched("verl", tmp_path)
     tree = ast.parse((folder / "verl/workers/engine_workers.py").read_text())
-    imports = {alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    imports = {
+        alias.name: node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names
+    }
     assert imports["FlopsCounter"] == "floptally.adopt.verl"
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("estimate_flops")]
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("estimate_flops")
+    ]
     assert len(calls) == 1
     call = calls[0]
-    names = {"self": types.SimpleNamespace(flops_counter=verl.FlopsCounter({"model_type": "llama", **TINY}, convention="exact", plan=lora(), accelerator=H100))}
+    names = {
+        "self": types.SimpleNamespace(
+            flops_counter=verl.FlopsCounter(
+                {"model_type": "llama", **TINY}, convention="exact", plan=lora(), accelerator=H100
+            )
+        )
+    }
     forward = floptally.flops({"model_type": "llama", **TINY}, lengths=[5, 6], plan=lora()).useful.forward
     names |= {"global_token_num": [5, 6], "delta_time": 1.0, "images_seqlens": None, "forward_only": True}
     assert round(eval(ast.unparse(call), {}, names)[0] * 1e12) == 3 * forward
@@ -374,7 +393,11 @@ def test_verl_patched(tmp_path: Any) -> None:
 def test_torchtitan_patched(tmp_path: Any) -> None:
     folder = patched("torchtitan", tmp_path)
     tree = ast.parse((folder / "torchtitan/trainer.py").read_text())
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("get_nparams_and_flops")]
+    calls = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("get_nparams_and_flops")
+    ]
     assert [ast.unparse(call.func) for call in calls] == ["get_nparams_and_flops"]
     assert inspect.signature(torchtitan.get_nparams_and_flops).bind(
         *calls[0].args, **{str(word.arg): word.value for word in calls[0].keywords}

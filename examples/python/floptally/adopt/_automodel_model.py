@@ -15,7 +15,8 @@ FORMULAS = {
     "llama": "llama",
     "nemotron": "nemotron",
     "mixtral": "mixtral",
-    **dict.fromkeys(("qwen2", "qwen3", "qwen3_moe", "qwen3_vl", "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text", "glm4"), "qwen3"),
+    **dict.fromkeys(("qwen2", "qwen3", "qwen3_moe", "glm4"), "qwen3"),
+    **dict.fromkeys(("qwen3_vl", "qwen3_vl_text", "qwen3_vl_moe", "qwen3_vl_moe_text"), "qwen3"),
     **dict.fromkeys(("qwen3_5", "qwen3_5_moe", "qwen3_next"), "qwen3_5"),
     **dict.fromkeys(("bert", "roberta", "albert", "electra"), "bert"),
     "deepseek_v3": "deepseek_v3",
@@ -133,7 +134,9 @@ def _plain(model: Model, sizes: _Sizes) -> None:
     sparse = sizes.layers // 2 if chosen else 0
     for i in range(sizes.layers):
         width = sizes["intermediate_size"]
-        model.layer(sizes.attention(), *(sizes.experts(width, chosen, gated=False) if i < sparse else _mlp(width, False)))
+        model.layer(
+            sizes.attention(), *(sizes.experts(width, chosen, gated=False) if i < sparse else _mlp(width, False))
+        )
 
 
 def _glm4_moe(model: Model, sizes: _Sizes) -> None:
@@ -154,7 +157,9 @@ def _minimax_m2(model: Model, sizes: _Sizes) -> None:
     )
     _layers(model, sizes, mixer, chosen)
     if sizes.get("use_mtp"):
-        _predicted(model, sizes, sizes.get("num_mtp_modules", 0), *[mixer, *chosen] * sizes.get("mtp_transformer_layers", 1))
+        _predicted(
+            model, sizes, sizes.get("num_mtp_modules", 0), *[mixer, *chosen] * sizes.get("mtp_transformer_layers", 1)
+        )
 
 
 def _qwen3_5(model: Model, sizes: _Sizes) -> None:
@@ -167,7 +172,9 @@ def _qwen3_5(model: Model, sizes: _Sizes) -> None:
         full.append(linear("attention.gate", sizes.hidden, sizes.heads * width))
     if sizes.get("num_experts", 0) > 1:
         feed_forward = sizes.experts(
-            sizes["moe_intermediate_size"], sizes.get("num_experts_per_tok", 1), sizes.get("shared_expert_intermediate_size", 0)
+            sizes["moe_intermediate_size"],
+            sizes.get("num_experts_per_tok", 1),
+            sizes.get("shared_expert_intermediate_size", 0),
         )
     else:
         feed_forward = _mlp(sizes["intermediate_size"])
@@ -190,7 +197,7 @@ def _delta_net(model: Model, sizes: _Sizes) -> list[Part]:
 
 
 def _latent_mixer(model: Model, sizes: _Sizes, times: int) -> list[Part]:
-    """Latent attention of so many layers; with an indexer as many keys for each token, and scores of the whole square."""
+    """Latent attention of so many layers; with an indexer as many keys a token, and scores of the whole square."""
     scored = sizes["qk_nope_head_dim"] + sizes["qk_rope_head_dim"]
     rank = sizes.get("q_lora_rank", 0)
     best, heads, width = sizes.get("index_topk", 0), sizes.get("index_n_heads", 0), sizes.get("index_head_dim", 0)
@@ -238,7 +245,11 @@ def _latent(model: Model, sizes: _Sizes) -> None:
     dense_width = sizes.get("intermediate_size") or sizes.get("ffn_hidden_size", width)
     topk = sizes.get("num_experts_per_tok", sizes.get("moe_topk", 1))
     chosen = sizes.experts(width, topk, width * sizes.get("n_shared_experts", 0))
-    kinds, dense, every = sizes.get("mlp_layer_types"), sizes.get("first_k_dense_replace", 0), sizes.get("moe_layer_freq", 1)
+    kinds, dense, every = (
+        sizes.get("mlp_layer_types"),
+        sizes.get("first_k_dense_replace", 0),
+        sizes.get("moe_layer_freq", 1),
+    )
     if kinds is not None:
         pattern = [kind != "dense" for kind in kinds]
     elif isinstance(every, list):
@@ -299,8 +310,8 @@ def _nemotron_h(model: Model, sizes: _Sizes) -> None:
             )
         elif letter == "E":
             (part,) = sizes.experts(
-                sizes["moe_intermediate_size"], sizes["num_experts_per_tok"], sizes["moe_shared_expert_intermediate_size"],
-                False, sizes["n_routed_experts"],
+                sizes["moe_intermediate_size"], sizes["num_experts_per_tok"],
+                sizes["moe_shared_expert_intermediate_size"], False, sizes["n_routed_experts"],
             )  # fmt: skip
             if sizes.get("moe_latent_size"):
                 part["latent_size"] = sizes["moe_latent_size"]

@@ -93,7 +93,13 @@ class _Reader:
         if kv_heads % 2:
             raise Error("share_kv_projections", f"is read for an even number of key heads only, got {kv_heads}")
         # One projection for keys and values: as many weights as two of half as many heads.
-        part = {"type": "attention", "num_heads": self.heads, "num_kv_heads": kv_heads // 2, "head_dim": width, "mask": mask}
+        part = {
+            "type": "attention",
+            "num_heads": self.heads,
+            "num_kv_heads": kv_heads // 2,
+            "head_dim": width,
+            "mask": mask,
+        }
         return [part, *gate]
 
     def _mask(self, i: int) -> Any:
@@ -193,7 +199,9 @@ class _Reader:
         }  # fmt: skip
         shared = self.fields.integer("shared_experts", 0, least=0)
         if shared and has_shared:
-            part["shared_intermediate_size"] = shared * (self.fields.integer("mlp_dim") if self.block == "gemma4" else width)
+            part["shared_intermediate_size"] = shared * (
+                self.fields.integer("mlp_dim") if self.block == "gemma4" else width
+            )
             part["shared_expert_gate"] = self.block in _LINEAR and not self.own
         return part
 

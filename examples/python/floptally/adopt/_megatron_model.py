@@ -13,7 +13,10 @@ from ._model import Model, Part, linear
 #: What Megatron-LM's command line calls otherwise than a TransformerConfig.
 LM_NAMES = {"gated_linear_unit": "swiglu", "num_moe_experts": "num_experts"}
 
-_LETTERS = "M mamba, G gated delta net, * attention, + latent attention, - MLP, E experts, | and / between stages and MTP depths"
+_LETTERS = (
+    "M mamba, G gated delta net, * attention, + latent attention, - MLP, E experts, "
+    "| and / between stages and MTP depths"
+)
 _DELTA_NETS = ("gdn", "gated_delta_net", "gdn2")
 #: Names at the end of --spec under which a letter M is a gated delta product.
 _DELTA_PRODUCTS = ("gdp_stack_spec", "gated_delta_product_stack_spec")
@@ -45,6 +48,7 @@ class _Reader:
         if pattern:
             self._hybrid(self.fields.text("hybrid_layer_pattern"))
         else:
+            self.fields.refuse("is_hybrid_model", "is read with a hybrid_layer_pattern only")
             self._decoder()
         return self.model.cost()
 
@@ -61,9 +65,7 @@ class _Reader:
         projection = linear("mtp.projection", 2 * self.hidden, self.hidden)
         for i in range(layers, layers + mtp):  # a copy of the last layer after a projection of two hidden states
             mixer = self._mixer(is_linear[i], windowed[i])
-            self.model.layer(
-                projection, *mixer, *(self._experts() if experts[-1] else self._mlp()), self._mtp_logits()
-            )
+            self.model.layer(projection, *mixer, *(self._experts() if experts[-1] else self._mlp()), self._mtp_logits())
             self.model.weights("latent_norm", 3 * self.hidden)
         if self.fields.flag("multi_latent_attention"):
             self.model.weights("latent_norm", is_linear.count(False) * self._latent_norms())
@@ -117,8 +119,8 @@ class _Reader:
         return found + [found[-1]] * (layers + mtp - count)
 
     def _windowed_layers(self, layers: int, mtp: int = 0) -> list[bool]:
-        """Those of the decoder and then those of multi-token prediction, which are as its last; Megatron-Bridge's function
-        goes on in the period, and takes them for full where there is a list."""
+        """Those of the decoder and then those of multi-token prediction, which are as its last; Megatron-Bridge's
+        function goes on in the period, and takes them for full where there is a list."""
         if self.fields.get("window_size") is None or self.own == "megatron":  # which counts the square
             return [False] * (layers + mtp)
         value = self.fields.get("window_attn_skip_freq")
@@ -287,5 +289,5 @@ class _Reader:
 def read(
     source: Any, *, vocab_size: int, names: Mapping[str, str] | None = None, path: str = "", own: str = ""
 ) -> Cost:
-    """The cost of the model. `vocab_size` is that of the lm_head to be counted; `own` names the function by whose terms."""
+    """The cost of the model. `vocab_size` is that of the lm_head to be counted, `own` the function by whose terms."""
     return _Reader(source, names or {}, vocab_size, path, own).cost()

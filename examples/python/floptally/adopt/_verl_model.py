@@ -10,8 +10,9 @@ from .. import Cost, cost
 
 #: Types of verl's formula of dense models, which knows no windows.
 _DENSE = ("qwen2", "llama", "qwen3", "mistral", "seed_oss", "mimo", "minicpmv", "minicpmo", "glm4v", "apertus")
-#: Types whose images it counts, all by one formula, and those whose text has hidden_size / num_attention_heads as its head dim.
+#: Types whose images it counts, all by one formula.
 _TOWERS = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl", "qwen3_vl_moe", "qwen3_5", "qwen3_5_moe")
+#: Types whose head dim it takes for hidden_size / num_attention_heads.
 _DERIVED_HEAD_DIM = ("qwen2_vl", "qwen2_5_vl", "qwen3_vl")
 _EVERY_LAYER_HAS_EXPERTS = {"mlp_only_layers": [], "decoder_sparse_step": 1}
 
@@ -35,7 +36,8 @@ def as_verl_counts(config: Any) -> Cost:
     if kind == "hy_v3":
         sparse = ["sparse"] * int(given.get("num_hidden_layers") or 0)
         changes.update(first_k_dense_replace=0, mlp_layer_types=sparse)
-    text = given.get("text_config") if isinstance(given.get("text_config"), dict) else given
+    inside = given.get("text_config")
+    text: dict[str, Any] = inside if isinstance(inside, dict) else given
     if kind in _DERIVED_HEAD_DIM and text.get("num_attention_heads"):
         changes["head_dim"] = text["hidden_size"] // text["num_attention_heads"]
     if not changes:
@@ -73,4 +75,4 @@ def tower_flops(config: Any, images: Sequence[int]) -> int | None:
     weights = width * channels * frames * patch**2 + depth * (2 * width * inner + 4 * width**2)
     weights += mergers * (out + cell) * cell
     squares = sum(patches * patches for patches in images)
-    return 6 * weights * sum(images) + 12 * (width // heads) * heads * depth * squares
+    return int(6 * weights * sum(images) + 12 * (width // heads) * heads * depth * squares)

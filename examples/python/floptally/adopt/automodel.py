@@ -15,9 +15,7 @@ from ._original import Original
 
 __all__ = ["get_flops_formula_for_hf_config"]
 
-_original = Original(
-    "NeMo Automodel", "nemo_automodel.components.utils.flops_utils", "get_flops_formula_for_hf_config"
-)
+_original = Original("NeMo Automodel", "nemo_automodel.components.utils.flops_utils", "get_flops_formula_for_hf_config")
 
 
 def get_flops_formula_for_hf_config(
@@ -49,7 +47,7 @@ def get_flops_formula_for_hf_config(
 
         return _original.answer(
             ours,
-            lambda original: original(given)(config, gbs=gbs, seq_len=seq_len),
+            lambda original: round(float(original(given)(config, gbs=gbs, seq_len=seq_len))),
             own=convention is None and plan is None and lengths is None,
             compare=compare and lengths is None,
             number=float,

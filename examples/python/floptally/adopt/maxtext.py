@@ -49,7 +49,8 @@ def calculate_tflops_training_per_device(
     if log:
         print(
             f"Per train step on one device: {found[0]:.2f} TFLOPs, "
-            f"{100 * found[1] / found[0]:.2f}% of products with weights, {100 * found[2] / found[0]:.2f}% of attention ({convention})"
+            f"{100 * found[1] / found[0]:.2f}% of products with weights, "
+            f"{100 * found[2] / found[0]:.2f}% of attention ({convention})"
         )
     return found[0], found[1], found[2]
 

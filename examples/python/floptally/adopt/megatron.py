@@ -42,7 +42,7 @@ def num_floating_point_operations(
     sums = seqlen_squared_sum_in_batch, total_real_tokens_in_batch
     return _original.answer(
         lambda: _counted(args, batch_size, sums, convention, plan, lengths),
-        lambda function: function(args, batch_size, *sums),
+        lambda function: round(float(function(args, batch_size, *sums))),
         own=convention == "megatron" and plan is None and lengths is None,
         compare=compare,
         number=float,

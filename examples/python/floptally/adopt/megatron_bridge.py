@@ -49,15 +49,20 @@ def num_floating_point_operations(
     given = (batch_size, seqlen_sum, seqlen_squared_sum, num_vision_patches, cross_seqlen_sum, cross_seqlen_product_sum)
 
     def ours() -> int:
-        for field, value in (("cross_seqlen_sum", cross_seqlen_sum), ("cross_seqlen_product_sum", cross_seqlen_product_sum)):
+        for field, value in (
+            ("cross_seqlen_sum", cross_seqlen_sum),
+            ("cross_seqlen_product_sum", cross_seqlen_product_sum),
+        ):
             if value:
                 raise Error(field, f"is of models with cross attention, which are not read, got {value}")
         count = _language(cfg, (batch_size, seqlen_sum, seqlen_squared_sum), convention, plan, lengths)
-        return count + _images(cfg, batch_size, num_vision_patches, own=convention == "megatron_bridge" and plan is None)
+        return count + _images(
+            cfg, batch_size, num_vision_patches, own=convention == "megatron_bridge" and plan is None
+        )
 
     return _original.answer(
         ours,
-        lambda function: function(cfg, *_as_taken(function, given)),
+        lambda function: round(float(function(cfg, *_as_taken(function, given)))),
         own=convention == "megatron_bridge" and plan is None and lengths is None,
         compare=compare,
         number=float,

@@ -39,9 +39,14 @@ def get_nparams_and_flops(
         plan: what trains and what runs again, where that is not all and nothing.
         compare: runs the config's own method beside it and logs both.
     """
+
+    def theirs(method: Any) -> tuple[int, int | float]:
+        parameters, flops = method(self, model, seq_len)
+        return parameters, flops
+
     return _original.answer(
         lambda: _counted(self, model, seq_len, convention, plan),
-        lambda method: method(self, model, seq_len),
+        theirs,
         own=convention == "torchtitan" and plan is None,
         compare=compare,
         number=lambda found: float(found[1]),
