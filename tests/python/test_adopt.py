@@ -42,8 +42,12 @@ def named(trainer: str, name: str) -> dict[str, Any]:
 
 
 @pytest.fixture(autouse=True)
-def nothing_was_warned(monkeypatch: pytest.MonkeyPatch) -> None:
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was warned, and no trainer's own number is returned where one is installed (test_adopt_originals.py)."""
     monkeypatch.setattr(_original, "_warned", set())
+    monkeypatch.setattr(Original, "find", lambda self, *, load: None)
+    for name in ("nanogpt", "torchtitan", "transformers"):
+        monkeypatch.setattr(importlib.import_module(f"floptally.adopt.{name}"), "method_of", lambda owner, method: None)
 
 
 # ---- the package itself ----
@@ -328,7 +332,6 @@ VERL_MODELS: dict[str, dict[str, Any]] = {
 def real_verl(monkeypatch: pytest.MonkeyPatch) -> Any:
     original = pytest.importorskip("verl.utils.flops_counter", reason="verl is not installed")
     monkeypatch.setattr(original, "get_device_flops", lambda *given, **more: 989.0)
-    monkeypatch.setattr(Original, "find", lambda self, *, load: None)  # ours alone
     return original
 
 
@@ -428,8 +431,7 @@ AUTOMODEL_MODELS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("model_type", AUTOMODEL_MODELS)
-def test_automodel_beside_the_original(model_type: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Original, "find", lambda self, *, load: None)  # ours alone
+def test_automodel_beside_the_original(model_type: str) -> None:
     original = pytest.importorskip(
         "nemo_automodel.components.utils.flops_utils", reason="nemo_automodel is not installed"
     )

@@ -319,6 +319,13 @@ def test_torchtitans_method_counts_what_its_config_does_not_describe() -> None:
         assert torchtitan.get_nparams_and_flops(Config(), torch.nn.Linear(16, 1), 10, convention="exact") == (17, 60)
 
 
+def test_where_neither_can_count_the_error_is_ours(trainer: types.ModuleType) -> None:
+    trainer.num_floating_point_operations = lambda *given, **more: 1 // 0  # type: ignore[attr-defined]
+    args = arguments("megatron", named("megatron", "gpt/bshd"), num_layers=2.5)
+    with pytest.raises(floptally.Error, match="num_layers: must be a whole number"):
+        megatron.num_floating_point_operations(args, 1)
+
+
 # ---- patches ----
 
 PATCHES = SOURCE / "examples" / "python" / "patches"

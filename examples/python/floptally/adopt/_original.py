@@ -76,8 +76,12 @@ class Original:
             function = None if error.field in _OURS else find(load=True)
             if function is None:
                 raise
+            try:
+                value = theirs(function)
+            except Exception:  # neither can count this
+                raise error from None
             self._warn(error.field, f"{error}. Its own count is returned")
-            return theirs(function)
+            return value
         function = find(load=compare) if own or compare else None
         if function is None:
             if compare:
