@@ -184,7 +184,8 @@ std::uint64_t fork_count() {
 ///
 /// A microbatch whose numbers are still on their way from a GPU is an object with `done()`, `wait()` and
 /// `arguments()`, the keywords of `add` once it is done. A step that has such ones ends without them: it joins the
-/// totals, in order, where somebody asks and all of them are done, or waits.
+/// totals, in order, where somebody asks and all of them are done, or waits. One that has `failed(error)` too is told
+/// there why it cannot be counted, and its step is left out.
 class held_meter {
   public:
     /// What `add` takes; set where that is bound.
@@ -242,7 +243,8 @@ class held_meter {
             const std::uint64_t number = of.run().totals.steps + 1;
             wait_for(on_their_way_);
             left_out_batches left_out;
-            count(std::exchange(on_their_way_, {}), number, left_out, [this]() -> tally& { return of.microbatch(); });
+            count(std::exchange(on_their_way_, {}), number, left_out, false,
+                  [this]() -> tally& { return of.microbatch(); });
             end_now(seconds);
             left_out.raise();
             return false;
@@ -367,18 +369,41 @@ class held_meter {
         return input_arguments(batch, masks).counted(model.model(), masks);
     }
 
-    /// Counts microbatches that are there now, into what `into` returns.
+    /// Hands the error that is being handled to its microbatch; false where that does not ask for it.
+    static bool told(const py::object& batch) {
+        if (!py::hasattr(batch, "failed")) {
+            return false;
+        }
+        const py::object failed = batch.attr("failed");
+        try {
+            throw;
+        } catch (const error& own) {
+            const bool overflows = dynamic_cast<const overflow*>(&own) != nullptr;
+            const py::object& type = overflows ? errors().overflow : errors().error;
+            failed(type(std::string(own.field()), std::string(own.problem())));
+        } catch (const py::error_already_set& pythons) {
+            failed(pythons.value());
+        }
+        return true;
+    }
+
+    /// Counts microbatches that are there now, into what `into` returns. False where one was told why it cannot be: the
+    /// step is then left out.
     template <class Into>
-    void count(const std::vector<py::object>& batches, std::uint64_t step, left_out_batches& left_out,
+    bool count(const std::vector<py::object>& batches, std::uint64_t step, left_out_batches& left_out, bool tells,
                const Into& into) const {
         for (std::size_t i = 0; i < batches.size(); ++i) {
             try {
                 into() += counted_of(named_arguments(*adds, batches[i].attr("arguments")()).given());
             } catch (...) {
+                if (tells && told(batches[i])) {
+                    return false;
+                }
                 left_out.keep(" (in microbatch " + std::to_string(i + 1) + " from a GPU of step " +
                               std::to_string(step) + ", which is counted without it)");
             }
         }
+        return true;
     }
 
     static void wait_for(const std::vector<py::object>& batches) {
@@ -397,7 +422,10 @@ class held_meter {
         const std::uint64_t number = of.run().totals.steps + 1;
         left_out_batches left_out;
         tally batch = step.counted;
-        count(step.on_their_way, number, left_out, [&batch]() -> tally& { return batch; });
+        if (!count(step.on_their_way, number, left_out, true, [&batch]() -> tally& { return batch; })) {
+            left_out.raise();
+            return;
+        }
         std::optional<tally> open;
         if (of.in_step()) {
             open = of.microbatch();
@@ -555,10 +583,12 @@ function that returns seconds. precisions: what runs in another precision than `
                 m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
             }
         });
-    method(type, "add_later(self, batch)",
-           "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
-           "and arguments(), the keywords of add() once it is done.",
-           [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
+    method(
+        type, "add_later(self, batch)",
+        "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
+        "and arguments(), the keywords of add() once it is done. One with failed(error) is told there why it cannot be "
+        "counted, and its step is left out; else that is the error of a later call.",
+        [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
     method(type, "finish(self)",
            "Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there.",
            [](held_meter& m, const arguments&) { m.settle(true); });
