@@ -99,7 +99,7 @@ def test_f72_some_layers_are_read_one_by_one() -> None:
     assert str(callbacks.recomputed(first)) == "the model recomputes 2 of 4 layers"
     first.model.layers[0].mlp = torch.nn.Linear(16, 16)  # where layers differ it matters which
     assert callbacks.recomputed(first).agrees_with(floptally.Plan(recompute="full", recompute_every=2)) is False
-    with pytest.raises(floptally.Error, match="^plan: recomputes each 3th layer, and the model recomputes 2 of 4 layers"):
+    with pytest.raises(floptally.Error, match="^plan: recomputes one layer in 3, and the model recomputes 2 of 4 layers"):
         callbacks.require_recompute(floptally.Plan(recompute="full", recompute_every=3), checkpointed(2))
 
 

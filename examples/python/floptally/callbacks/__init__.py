@@ -7,8 +7,8 @@
 
 Lengths are read from each training batch (`batch_arguments` says how), evaluation is not counted, microbatches of
 gradient accumulation belong to one step, and a checkpoint carries the totals of the run on. Logged are the meter's
-`scalars()` over the steps since the last line of the log; `postfix` is the short form for a progress bar, and `report()`
-says besides what has to be known to read the numbers: what the model recomputes, whose time it is.
+`scalars()` over the steps since the last line of the log; `postfix` is the short form for a progress bar, and
+`report()` says besides what has to be known to read the numbers: what the model recomputes, whose time it is.
 """
 
 from __future__ import annotations

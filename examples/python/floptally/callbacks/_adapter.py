@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the callbacks of all frameworks share: lengths from a batch, the time of a step, names for a logger."""
+"""The part that the callbacks of all frameworks share: lengths from a batch, the time of a step, names for a logger."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ._recompute import require_recompute
 
 __all__ = ["BATCH_KEYS", "MeterAdapter", "batch_arguments", "batches_left_out", "postfix", "step"]
 
-# What scalars still hold where a batch of their interval is left out.
+# Scalars that are still there where a batch of their interval is left out.
 _OF_TIME = ("step_seconds", "steps")
 
 
@@ -39,16 +39,16 @@ class MeterAdapter:
     arguments: from a batch to what `Meter.add` takes; `batch_arguments` by default. One of your own is given the batch
         as it is, on its device.
     prefix: before the names of scalars.
-    reduce: from the tally of this rank's step to that of all ranks (`floptally.distributed.Reduction`), where the meter has
-        none of its own; the meter's gpus are then all that work together, `Meter(..., counted="all_gpus")`. With neither
-        they are those that work on this rank's batches.
+    reduce: from the tally of this rank's step to that of all ranks (`floptally.distributed.Reduction`), where the meter
+        has none of its own; the meter's gpus are then all that work together, `Meter(..., counted="all_gpus")`. With
+        neither they are those that work on this rank's batches.
     clock: seconds as a float. A step lasts from the end of the one before it, so that waiting for data counts, but for
         what `pause` leaves out: evaluation and checkpoints.
     trust_plan: counts what the meter's plan recomputes, whatever the model says of itself.
 
-    The first batch is waited for, and one that cannot be counted is an error then. Later none is: the step of a batch that
-    cannot be counted is left out of the meter, `batches_left_out` counts its microbatches, one RuntimeWarning says why,
-    and the scalars of that interval have no rates.
+    The first batch is waited for, and one that cannot be counted is an error then. Later none is: the step of a batch
+    that cannot be counted is left out of the meter, `batches_left_out` counts its microbatches, one RuntimeWarning says
+    why, and the scalars of that interval have no rates. Ranks that sum by a Reduction leave it out together.
     """
 
     def __init__(
@@ -143,8 +143,8 @@ class MeterAdapter:
             self._waiting.append(Copy({"tally": self._mine.last_step.tally}))
 
     def end(self, seconds: float | None = None) -> None:
-        """Closes the step, with the time since the last one ended or with the one that is given. With tensors of a GPU its
-        totals are there a step later, or once `meter.finish()` has waited for them; with `reduce` it waits itself."""
+        """Closes the step, with the time since the last one ended or with the one that is given. With tensors of a GPU
+        its totals are there a step later, or once `meter.finish()` has waited for them; with `reduce` it waits itself."""
         now = self._clock()
         mark, self._mark = self._mark, now
         if seconds is None:
@@ -161,7 +161,7 @@ class MeterAdapter:
                     self._refuse()
                 if self.meter.in_step:
                     self.meter.discard_step()
-            cause = problem.__cause__ if isinstance(problem, _SumFailed) and problem.__cause__ is not None else problem
+            cause = problem.cause if isinstance(problem, _SumFailed) else problem
             if isinstance(problem, _SumFailed) and not self._summed and getattr(cause, "field", "") != "sum":
                 raise cause from None  # on all ranks: they are not configured alike
             self._leave_out(cause, self._batches)
@@ -176,7 +176,7 @@ class MeterAdapter:
             try:
                 everyone = self._reduce(self._mine.last_step.tally)
             except Exception as problem:
-                raise _SumFailed from problem
+                raise _SumFailed(problem) from problem
             self.meter.add(tally=everyone)
         else:
             for batch in waiting:
@@ -189,7 +189,7 @@ class MeterAdapter:
             self.meter.end_step(seconds=seconds)
         except Exception as problem:
             if self.meter.reduces:
-                raise _SumFailed from problem
+                raise _SumFailed(problem) from problem
             raise
 
     def _refuse(self) -> None:
@@ -202,8 +202,9 @@ class MeterAdapter:
         elif self._reduce is not None:
             from ..distributed import Reduction
 
-            # Of other masks than the model's: a reduction refuses it on all ranks. A function of one's own gets no tokens.
-            refusal = _of_other_masks(self.meter.new_tally()) if isinstance(self._reduce, Reduction) else self.meter.new_tally()
+            refusal = self.meter.new_tally()  # a function of one's own gets no tokens
+            if isinstance(self._reduce, Reduction):  # other masks than the model's are refused on all ranks
+                refusal = _of_other_masks(refusal)
             with suppress(Exception):
                 self._reduce(refusal)
 
@@ -237,8 +238,8 @@ class MeterAdapter:
         self._safely(self.meter.finish)
 
     def scalars(self) -> dict[str, float]:
-        """Those of the steps since the last call, which begins a new interval; empty where there was none. Where a batch
-        was left out they are times of steps alone, and how many batches were."""
+        """Those of the steps since the last call, which begins a new interval; empty where there was none. Where a
+        batch was left out they are times of steps alone, and how many batches were."""
         return self._safely(self._scalars) or {}
 
     def _scalars(self) -> dict[str, float]:
@@ -254,7 +255,7 @@ class MeterAdapter:
         return found
 
     def _safely(self, call: Callable[[], Any]) -> Any:
-        """What a call returns, or None where it is an error: that is said, and ends no training."""
+        """The result of a call, or None where it is an error: that is said, and ends no training."""
         try:
             return call()
         except Exception as problem:
@@ -266,14 +267,19 @@ class MeterAdapter:
         done = self.meter.run
         lines = []
         if done.steps > 0:
-            lines.append(f"{postfix(self.meter)}, HFU {100 * done.hfu:.1f}%, {done.steps} steps in {done.seconds:.1f} s")
+            whole = f"HFU {100 * done.hfu:.1f}%, {done.steps} steps in {done.seconds:.1f} s"
+            lines.append(f"{postfix(self.meter)}, {whole}")
         if self.batches_left_out > 0:
             lines.append(f"{self.batches_left_out} batches are left out, with the steps that they are of")
         return "\n".join([*lines, *self.notes])
 
 
 class _SumFailed(Exception):
-    """A sum over the ranks that failed, as it did on all of them."""
+    """A sum over the ranks that failed, as it did on all of them, and why."""
+
+    def __init__(self, cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.cause = cause
 
 
 class _Careful:
@@ -315,8 +321,8 @@ def _loop(meter: Meter) -> MeterAdapter:
 
 @contextmanager
 def step(meter: Meter, *batches: Any, seconds: float | None = None, model: Any = None) -> Iterator[Meter]:
-    """`with meter.step():` with the microbatches of the step given as batches. What cannot be counted is an error in the
-    first of a meter's steps, and is left out later (`batches_left_out`).
+    """`with meter.step():` with the microbatches of the step given as batches. What cannot be counted is an error in
+    the first of a meter's steps, and is left out later (`batches_left_out`).
 
     model: is read before the first step (`MeterAdapter.watch`).
     """

@@ -68,8 +68,8 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
 
     The first that is there says which documents are packed in a row:
 
-    cu_seq_lens_q, cu_seqlens, …   boundaries, also as entries of packed_seq_params or packing_params or as the offsets of
-                         jagged ids: with those of slots (…_padded), num_real_seqs, cu_seq_lens_q_real,
+    cu_seq_lens_q, cu_seqlens, …   boundaries, also as entries of packed_seq_params or packing_params or as the offsets
+                         of jagged ids: with those of slots (…_padded), num_real_seqs, cu_seq_lens_q_real,
                          cu_seqlens_unpadded, …_argmin, tail_padding_length and right_padding_length beside them
     seq_lens, doc_lens, …          lengths of each row's documents, and seq_lens_padded, those of their slots
     seq_idx, segment_ids, …        the document of each slot. 0 is padding for JAX's names (inputs_segmentation,
@@ -94,13 +94,14 @@ def batch_arguments(batch: Any, *, cost: Cost | None = None) -> Arguments:
     can be read of it, and where a name looks like packing and is none of these.
 
     A tensor, or a list of tensors as a TensorDataset gives it, is input_ids or inputs_embeds, the first of the list:
-    whole rows. Where a later one could be a mask, that is an error. Of a list that begins with a mapping it is that one.
+    whole rows. Where a later one could be a mask, that is an error. Of a list that begins with a mapping it is that
+    one.
     """
     return arguments_of(named(batch), Sides.of(cost))
 
 
 def arguments_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """The same of a batch by name, for a model with these inputs."""
+    """Keywords of `Meter.add` from a batch by name, for a model with these inputs."""
     batch = expanded(batch)
     found = _sound_and_images(batch, sides)
     if _has_decoder(batch, sides):
@@ -142,8 +143,8 @@ def _text(batch: Mapping[str, Any]) -> Arguments:
 
 
 def _has_decoder(batch: Mapping[str, Any], sides: Sides) -> bool:
-    """Whether the batch is that of an encoder-decoder. Where the model does not say it, a decoder's rows do, or labels
-    that are not as long as the text."""
+    """True where the batch is that of an encoder-decoder. Where the model does not say it, a decoder's rows do, or
+    labels that are not as long as the text."""
     if sides.encoder is not None and (sides.encoder or any(batch.get(name) is None for name in DECODER_ROWS[:1])):
         return sides.encoder
     if any(batch.get(name) is not None for name in DECODER_ROWS):
@@ -194,7 +195,7 @@ def _row_lengths(batch: Mapping[str, Any], mask: str, names: tuple[str, ...]) ->
 
 
 def _label_lengths(labels: Any) -> Any:
-    """Tokens of each row of labels, from the first to the last that is not -100: the decoder is given the same, one later."""
+    """Tokens of each row of labels, from the first to the last that is not -100. The decoder is given as many."""
     import numpy as np
 
     real = np.asarray(labels) != -100
@@ -222,7 +223,8 @@ def _sound_and_images(batch: Mapping[str, Any], sides: Sides) -> Arguments:
     if sound and batch.get("input_features") is not None:
         clips, frames = _frames(shape_of(batch["input_features"]))
         masks = ["feature_attention_mask", *(["attention_mask"] if sides.encoder and not sides.whole_clips else [])]
-        mask = next((name for name in masks if batch.get(name) is not None and shape_of(batch[name]) == (clips, frames)), None)
+        there = [name for name in masks if batch.get(name) is not None and shape_of(batch[name]) == (clips, frames)]
+        mask = there[0] if there else None
         whole = np.full(clips, frames, dtype=np.int64)
         found["audio_frames"] = whole if mask is None else mask_ids(mask, batch[mask]).sum(axis=1)
     return found
@@ -233,8 +235,8 @@ def _images(shape: tuple[int, ...], size: int | None) -> int:
     if len(shape) != 4 or size is None or shape[2:] != (size, size):
         raise Error(
             "pixel_values",
-            f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}] of the size that the model's configuration "
-            f"states, got shape {list(shape)}: give arguments= with images= or grid_thw=",
+            f"must be images [n, channels, {size or 'rows'}, {size or 'columns'}] of the size that the model's "
+            f"configuration states, got shape {list(shape)}: give arguments= with images= or grid_thw=",
         )
     return shape[0]
 
@@ -242,7 +244,8 @@ def _images(shape: tuple[int, ...], size: int | None) -> int:
 def _frames(shape: tuple[int, ...]) -> tuple[int, int]:
     """Clips and their frames, of which each has some bands: the shorter side."""
     if len(shape) != 3 or shape[1] == shape[2]:
-        raise Error("input_features", f"must be [clips, bands, frames] or [clips, frames, bands], got shape {list(shape)}")
+        wanted = "[clips, bands, frames] or [clips, frames, bands]"
+        raise Error("input_features", f"must be {wanted}, got shape {list(shape)}")
     return shape[0], max(shape[1:])
 
 
@@ -257,8 +260,8 @@ def named(batch: Any) -> Mapping[str, Any]:
     if not ids and not embedded:
         raise Error(
             "batch",
-            "must be a mapping of tensors, or tensors of which the first is [batch, row] of ids or [batch, row, width] of "
-            f"embeddings, or give arguments=, got {type(batch).__name__}"
+            "must be a mapping of tensors, or tensors of which the first is [batch, row] of ids or [batch, row, width] "
+            f"of embeddings, or give arguments=, got {type(batch).__name__}"
             + (f" with shape {list(shapes[0])}" if shapes and shapes[0] is not None else ""),
         )
     by_name = {"input_ids" if ids else "inputs_embeds": parts[0]}
@@ -281,16 +284,18 @@ def _refuse_mask(key: str, value: Any) -> None:
     if ((value == 0) | (value == 1)).all() and not (value == 1).all():
         raise Error(
             key,
-            "may be a mask, having 0 and 1 alone: give arguments=, as lambda batch: {'attention_mask': " + key + "}, or "
-            "{'lengths': [batch[0].shape[1]] * len(batch[0])} where it is none",
+            "may be a mask, having 0 and 1 alone: give arguments=, as lambda batch: {'attention_mask': " + key + "}, "
+            "or {'lengths': [batch[0].shape[1]] * len(batch[0])} where it is none",
         )
 
 
-_UNREAD_INPUTS = ("pixel_values", "pixel_values_videos", "images_seqlens", "input_values", "audio_values", "audio_grid_thw")
+_UNREAD_INPUTS = (
+    "pixel_values", "pixel_values_videos", "images_seqlens", "input_values", "audio_values", "audio_grid_thw",
+)  # fmt: skip
 
 
 def read_of(batch: Mapping[str, Any], sides: Sides) -> Arguments:
-    """What is read of a batch, so that nothing else is copied from a GPU: of ids and embeddings as a rule the shape."""
+    """The part of a batch that is read, so that nothing else is copied from a GPU: of ids as a rule the shape."""
     batch = expanded(batch)
     values = _values_read(batch, sides)
     shapes = {*ROWS, *DECODER_ROWS, "labels", "input_features", *_UNREAD_INPUTS}

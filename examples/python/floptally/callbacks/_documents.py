@@ -78,11 +78,13 @@ def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
     given = _boundaries_in(batch, name, rows)
     for other in ("cu_seq_lens_k", "cu_seqlens_k", "cu_seqlens_kv"):
         if batch.get(other) is not None and not np.array_equal(_boundaries_in(batch, other, rows), given):
-            raise Error(other, f"must be {name}: queries that see keys of other documents need a function as arguments=")
+            raise Error(other, f"must be {name}: queries that see other documents' keys need a function as arguments=")
     found: Arguments = {"cu_seqlens": given}
     for key, argument in (
-        (f"{name}_padded", "cu_seqlens_padded"), ("cu_seq_lens_q_real", "cu_seqlens_real"), ("cu_seqlens_real", "cu_seqlens_real"),
-    ):  # fmt: skip
+        (f"{name}_padded", "cu_seqlens_padded"),
+        ("cu_seq_lens_q_real", "cu_seqlens_real"),
+        ("cu_seqlens_real", "cu_seqlens_real"),
+    ):
         if batch.get(key) is not None:
             found[argument] = _boundaries_in(batch, key, rows)
     if batch.get("cu_seqlens_unpadded") is not None:  # the others are then those of slots
@@ -148,7 +150,7 @@ def _fill_rows(name: str, found: Arguments, slots: int) -> None:
     sequences, of which a rank of context parallelism has every n-th part."""
     import numpy as np
 
-    bounds = found.get("cu_seqlens_padded", found["cu_seqlens"])
+    bounds: Any = found.get("cu_seqlens_padded", found["cu_seqlens"])
     if len(bounds) == 0 or slots == 0 or (bounds[-1] >= slots and bounds[-1] % slots == 0):
         return
     if bounds[-1] > slots:
@@ -164,7 +166,8 @@ def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
     if set(found) != {"cu_seqlens"}:
         return
     bounds = found["cu_seqlens"]
-    documents = Documents([int(each) for each in bounds[1:] - bounds[:-1]], [int(each) for each in bounds[1:] - bounds[:-1]])
+    lengths = [int(each) for each in bounds[1:] - bounds[:-1]]
+    documents = Documents(lengths, list(lengths))
     if mark_padding_at_the_end(batch, documents, 0, int(bounds[-1])):
         found.update(documents.arguments())
 
@@ -280,7 +283,7 @@ def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
 
 
 def _counts_from_zero(ids: Any) -> bool:
-    """Whether 0 is a document: -1 is padding then, or a row begins with it, or there is nothing else."""
+    """True where 0 is a document: -1 is padding then, or a row begins with it, or there is nothing else."""
     return bool((ids < 0).any() or (ids == 0).all() or ((ids[:, 0] == 0) & (ids > 0).any(axis=1)).any())
 
 
@@ -346,7 +349,7 @@ def _of_positions(batch: Mapping[str, Any], name: str, mask: Any | None) -> Argu
 
 
 def _beginnings(name: str, places: Any, real: Any) -> Any:
-    """Where a document begins: at the lowest position of the batch, be it 0 or what its table of positions begins with."""
+    """Beginnings of documents: at the lowest position of the batch, be it 0 or what its table begins with."""
     import numpy as np
 
     if not real.any():
@@ -357,7 +360,8 @@ def _beginnings(name: str, places: Any, real: Any) -> Any:
     falls[:, 1:] = (places[:, 1:] < places[:, :-1]) & real[:, 1:] & real[:, :-1]
     if lowest < 0 or (falls & ~starts).any():
         row = int(np.argmax((falls & ~starts).any(axis=1)))
-        raise Error(name, f"must begin again where a document does, at {max(lowest, 0)}: they fall to another in row {row}")
+        again = f"must begin again where a document does, at {max(lowest, 0)}"
+        raise Error(name, f"{again}: they fall to another in row {row}")
     return starts
 
 

@@ -17,7 +17,7 @@ BOUNDARIES = (
     "cu_seq_lens_q", "cu_seqlens_q", "cu_seqlens", "cu_seq_lens", "cu_seqlens_cpu", "cu_seq_lens_k", "cu_seqlens_k",
     "cu_seqlens_kv", "sequence_boundaries", "linear_attn_cu_seq_lens_q",
 )  # fmt: skip
-#: What stands beside boundaries: the slots, the real ones alone, how many are real, padding at the end.
+#: Names beside boundaries: the slots, the real ones alone, how many are real, padding at the end.
 BESIDE_BOUNDARIES = (
     *(f"{name}_padded" for name in BOUNDARIES), *(f"{name}_argmin" for name in BOUNDARIES), "cu_seq_lens_q_real",
     "cu_seqlens_real", "cu_seqlens_unpadded", "cu_seqlens_unpadded_argmin", "num_real_seqs", "tail_padding_length",
@@ -115,7 +115,8 @@ def _could_say(value: Any) -> bool:
     """Whole numbers in a list, or an object of which nobody knows."""
     dtype = getattr(value, "dtype", None)
     if dtype is None:
-        return not (isinstance(value, (list, tuple)) and value and all(isinstance(each, (str, float)) for each in value))
+        texts = isinstance(value, (list, tuple)) and value and all(isinstance(each, (str, float)) for each in value)
+        return not texts
     if getattr(value, "ndim", len(getattr(value, "shape", ()))) == 0:
         return False
     return "int" in str(dtype)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a model computes again in its backward, as its modules say it, beside the plan that a meter counts by."""
+"""Layers that a model computes again in its backward, as its modules say it, beside the plan of a meter."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _IN_THE_WAY = (f".{_WRAPPED}", "._fsdp_wrapped_module", "._orig_mod")
 
 @dataclass(frozen=True)
 class Recomputed:
-    """What the modules of a model say is computed again.
+    """Layers that a model computes again in its backward, as its modules say it.
 
-    stacks: for each list of layers whether each is. whole: a flag says it of all layers at once. parts: names of what is
-    computed again beside whole layers. selective: layers keep some of their values, by a function. known: something says
-    it, or says that nothing is.
+    stacks: for each list of layers whether each is. whole: a flag says it of all layers at once. parts: names of what
+    is computed again beside whole layers. selective: layers keep some of their values, by a function. known: something
+    says it, or says that nothing is.
     """
 
     known: bool = False
@@ -55,10 +55,11 @@ class Recomputed:
             pieces.append(f"{'all ' if self.layers == self.all_layers else ''}{self.layers}"
                           f"{'' if self.layers == self.all_layers else f' of {self.all_layers}'} layers")  # fmt: skip
         pieces += self.parts
-        return f"the model recomputes {' and '.join(pieces)}" + (" but for what a function keeps" if self.selective else "")
+        kept = " but for what a function keeps" if self.selective else ""
+        return f"the model recomputes {' and '.join(pieces)}{kept}"
 
     def agrees_with(self, plan: Plan) -> bool | None:
-        """Whether a plan recomputes the same; None where the model says less than the plan."""
+        """True where a plan recomputes the same; None where the model says less than the plan."""
         planned = plan.recompute != "none" or bool(plan.recompute_components)
         if not self.known:
             return None
@@ -68,16 +69,18 @@ class Recomputed:
             return None
         if plan.recompute != "full":
             return False
-        return self.whole if not self.stacks else all(self._as_every(stack, plan.recompute_every) for stack in self.stacks)
+        if not self.stacks:
+            return self.whole and plan.recompute_every == 1
+        return all(self._as_every(stack, plan.recompute_every) for stack in self.stacks)
 
     def _as_every(self, stack: tuple[bool, ...], every: int) -> bool:
-        """The plan's are the n-th, 2n-th, …; a trainer's may be the first of n, which is as much where layers are alike."""
+        """The plan's are the n-th, 2n-th, …; a trainer's may be the first of n: as much, where layers are alike."""
         planned = tuple((place + 1) % every == 0 for place in range(len(stack)))
         return stack == planned or (self.alike and sum(stack) == sum(planned))
 
 
 def recomputed(model: Any) -> Recomputed:
-    """What a PyTorch model's modules say is computed again: flags of gradient checkpointing, and checkpoint wrappers."""
+    """Reads what a PyTorch model computes again: flags of gradient checkpointing, and checkpoint wrappers."""
     modules = {_path(name): module for name, module in _outermost_first(model)}
     wrapped = {_path(name): module for name, module in model.named_modules() if hasattr(module, _WRAPPED)}
     layers = [name for name, module in modules.items() if _is_layer(module)]
@@ -116,20 +119,24 @@ def require_recompute(plan: Plan, model: Any) -> str:
     agrees = seen.agrees_with(plan)
     planned = _words(plan)
     if agrees is False:
-        mend = 'recompute="full"' if seen.layers == seen.all_layers else f'recompute="full", recompute_every={_every(seen)}'
-        mend = "without recompute" if seen.nothing else f"floptally.Plan({mend})"
-        raise Error("plan", f"recomputes {planned}, and {seen}: give the meter plan= {mend}, or the callback trust_plan=True")
+        raise Error("plan", f"recomputes {planned}, and {seen}: give the meter {_mend(seen)}, or trust_plan=True")
     return str(seen) if agrees else f"{seen}; counted is {planned}, as the plan says"
 
 
-def _every(seen: Recomputed) -> int:
-    return max(round(seen.all_layers / seen.layers), 1) if seen.layers else 1
+def _mend(seen: Recomputed) -> str:
+    """The plan to give in place of another."""
+    if seen.nothing:
+        return "a plan without recompute"
+    if seen.parts or seen.selective:
+        return "a plan that names what is recomputed (recompute_components)"
+    every = round(seen.all_layers / seen.layers) if seen.layers else 1
+    return 'plan=floptally.Plan(recompute="full"' + ("" if every <= 1 else f", recompute_every={every}") + ")"
 
 
 def _words(plan: Plan) -> str:
     pieces = [] if plan.recompute == "none" else ["all layers" if plan.recompute == "full" else plan.recompute]
     if plan.recompute != "none" and plan.recompute_every != 1:
-        pieces[0] = f"each {plan.recompute_every}th layer" + ("" if plan.recompute == "full" else f"'s {plan.recompute}")
+        pieces[0] = f"{plan.recompute} of one layer in {plan.recompute_every}".replace("full of one", "one")
     return " and ".join([*pieces, *plan.recompute_components]) or "nothing"
 
 

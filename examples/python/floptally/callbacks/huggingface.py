@@ -26,8 +26,8 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
     Given as ``Trainer(callbacks=[…])`` it works too, but the Trainer puts loggers (W&B, TensorBoard) before it, and
     these then do not see its scalars; ``attach`` puts it before them.
 
-    time: of a step, "step" is all of it, "update" what passes from the first forward with gradients of each microbatch to
-        its end, the optimizer's step with it. "auto" is "update" where the trainer generates (TRL's GRPO) or the model
+    time: of a step, "step" is all of it, "update" what passes from the first forward with gradients of each microbatch
+        to its end, the optimizer's step with it. "auto" is "update" where the trainer generates (TRL's GRPO) or the model
         runs without gradients within a step: those passes are not counted, and their time is not the update's. Scalars
         then have ``whole_step_seconds`` too.
     The other arguments are those of `MeterAdapter`.
@@ -187,12 +187,12 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
 
 
 def _states(state: TrainerState) -> dict[str, Any]:
-    """What callbacks keep in trainer_state.json, by name."""
+    """States that callbacks keep in trainer_state.json, by name."""
     return cast("dict[str, Any]", state.stateful_callbacks)
 
 
 def _wait_for_gpu() -> None:
-    """What was queued before is done: the clock of the host is then that of the GPU."""
+    """Waits for all that was queued before: the clock of the host is then that of the GPU."""
     torch = sys.modules.get("torch")
     if torch is not None and torch.cuda.is_available() and torch.cuda.is_initialized():
         torch.cuda.synchronize()

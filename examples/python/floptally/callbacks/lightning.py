@@ -21,9 +21,9 @@ class LightningMeter(MeterAdapter, Callback):
 
     every_n_steps: optimizer steps between two lines of the log; the Trainer's ``log_every_n_steps`` by default.
     progress_bar: shows MFU and TFLOPS of one GPU beside the loss.
-    The other arguments are those of `MeterAdapter`. Error before the first step where the module recomputes other layers
-    than the meter's plan (flags of gradient checkpointing, wrappers of FSDP's). A step is one of the optimizer: batches that gradients are
-    accumulated over belong to one. Totals of the run are in Lightning's checkpoints.
+    The other arguments are those of `MeterAdapter`. A step is one of the optimizer: batches that gradients are
+    accumulated over belong to one. Totals of the run are in Lightning's checkpoints. Error before the first step where the
+    module recomputes other layers than the meter's plan (flags of gradient checkpointing, wrappers of FSDP's).
     """
 
     def __init__(
