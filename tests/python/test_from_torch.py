@@ -613,6 +613,10 @@ def contrastive(x):
     return pooled @ pooled.T
 
 
+def all_tokens(x):
+    return x.flatten(0, 1) @ x.flatten(0, 1).T
+
+
 def once_for_all(x):
     table = torch.ones(x.shape[1], x.shape[1], requires_grad=True)
     return x + (table @ table).sum()
@@ -628,7 +632,7 @@ def in_chunks(x):
     [
         (cubic, "^odd: bmm counts .*: with the third power of the length$"),
         (data_dependent, "^odd: cannot run on fake tensors with 2 samples, length 32: DynamicOutputShapeException.*real=True"),
-        (contrastive, "^odd: mm counts .*: with the square of the batch, so that samples meet each other$"),
+        (all_tokens, "^odd: mm counts .*: with the square of the batch, so that samples meet each other, and with the length$"),
         (once_for_all, "^odd: mm counts .*: with the third power of the length$"),
         (in_chunks, "^odd: bmm counts .*: chunks, padding or data decide. "),
     ],
@@ -636,6 +640,15 @@ def in_chunks(x):
 def test_what_does_not_fit_names_the_module(function, text):
     with pytest.raises(floptally.Error, match=text):
         floptally.from_torch(Root(function), {"x": torch.zeros(2, 9, 6)})
+
+
+def test_samples_that_meet_each_other_are_counted_once_a_step():
+    cost = floptally.from_torch(Root(contrastive), {"x": torch.zeros(2, 9, 6)})
+    assert any("measured(sample_pairs)" in note for note in cost.notes)
+    seen = by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 4, measured={"sample_pairs": 16})
+    assert seen == counted_by_pytorch(Root(contrastive), {"x": torch.zeros(4, 21, 6)}, lambda out: out.sum())
+    with pytest.raises(floptally.Error, match=r"^measured\(sample_pairs\): "):
+        cost.flops(lengths=[21] * 4)
 
 
 def test_whole_chunks_fit_lengths_of_whole_chunks():

@@ -222,11 +222,18 @@ def rows_alive(value: Lazy, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pat
     if len(value.shape) < 2:
         return None
     queries, keys = value.shape[-2:]
+    others: list[torch.Tensor] = []
 
     def at(query: int, _: int) -> torch.Tensor | None:
         try:
             row = row_of(value, -2, query)
-            found = alive_of(row.expand(*row.shape[:-1], keys), dead)
+            row = row.expand(*row.shape[:-1], keys)
+            if row.is_floating_point():  # how it goes on is seen better where more of it is
+                if not others:
+                    others.append(row_of(value, -2, queries - 1).expand(row.shape))
+                found = alive_of(~dead(torch.cat((row, others[0]), -2))[..., :1, :], is_false)
+            else:
+                found = alive_of(row, dead)
         except (Unknown, RuntimeError, IndexError):
             return None
         if found is None:
@@ -332,22 +339,32 @@ def is_dead(value: torch.Tensor) -> torch.Tensor:
     flat = value.double().reshape(-1, value.shape[-1])
     dead, surely, rest = (one.reshape(flat.shape) for one in (dead, surely, rest))
 
-    def jumps(x: torch.Tensor, rest: torch.Tensor, alive: torch.Tensor) -> torch.Tensor:
-        """Of the first element of a run, seen from the left: whether it is no continuation of what is before it."""
-        jump = torch.zeros_like(rest)
+    def edges(x: torch.Tensor, rest: torch.Tensor, alive: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the first element of a run, seen from the left: whether it is no continuation of what stands around it, and
+        whether it is one. It is neither where nothing else stands around it."""
         step = (x[:, 1:] - x[:, :-1]).abs()
-        after = torch.nn.functional.pad(step[:, 1:], (0, 1))
-        inside = torch.nn.functional.pad(rest[:, 2:], (0, 1), value=False)
-        after = torch.where(inside, after, torch.zeros_like(after))
         edge = alive[:, :-1] & rest[:, 1:]
-        jump[:, 1:] = edge & (step >= 0.1 * x[:, 1:].abs()) & (after < 0.5 * step)
-        return jump
+        inside = torch.nn.functional.pad(rest[:, 2:], (0, 1), value=False)
+        outside = torch.nn.functional.pad(alive[:, :-2], (1, 0), value=False)
+        after = torch.nn.functional.pad(step[:, 1:], (0, 1))
+        before = torch.nn.functional.pad(step[:, :-1], (1, 0))
+        around = torch.where(inside, after, torch.where(outside, before, step))
+        far = step >= 0.1 * x[:, 1:].abs()
+        known = inside | outside | ~far
+        hard, soft = torch.zeros_like(rest), torch.zeros_like(rest)
+        hard[:, 1:] = edge & known & far & (around < 0.5 * step)
+        soft[:, 1:] = edge & known & ~hard[:, 1:]
+        return hard, soft
 
-    hard = jumps(flat, rest, ~dead) | jumps(flat.flip(-1), rest.flip(-1), ~dead.flip(-1)).flip(-1)
-    soft_edge = torch.zeros_like(rest)
-    soft_edge[:, 1:] = ~dead[:, :-1] & rest[:, 1:]
-    soft_edge[:, :-1] |= ~dead[:, 1:] & rest[:, :-1]
-    return (surely | of_runs(rest, hard, soft_edge & ~hard)).reshape(value.shape)
+    hard, soft = edges(flat, rest, ~dead)
+    turned = edges(flat.flip(-1), rest.flip(-1), ~dead.flip(-1))
+    hard, soft = hard | turned[0].flip(-1), soft | turned[1].flip(-1)
+    if not bool(soft.any()):
+        return (surely | rest).reshape(value.shape)
+    unsure = torch.zeros_like(rest)
+    unsure[:, 1:] |= ~dead[:, :-1] & rest[:, 1:]
+    unsure[:, :-1] |= ~dead[:, 1:] & rest[:, :-1]
+    return (surely | of_runs(rest, hard, soft | unsure)).reshape(value.shape)
 
 
 def is_zero(value: torch.Tensor) -> torch.Tensor:

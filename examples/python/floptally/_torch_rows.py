@@ -22,6 +22,7 @@ Size = tuple[int, int, int]  #: samples, tokens of each, tokens on the other sid
 
 STATISTICS: dict[str, Callable[[Size], int]] = {
     "passes": lambda s: 1,
+    "sample pairs": lambda s: s[0] ** 2,
     "count": lambda s: s[0],
     "tokens": lambda s: s[0] * s[1],
     "keys": lambda s: s[0] * s[2],
@@ -41,7 +42,12 @@ OF_ARITY = {
     3: ("count", "tokens", "keys", "squares", "crossed", "key squares"),
     GRIDS: ("count", "patches", "patch squares"),
 }
-RULES = {"crossed": Mask.cross_attention(), "key squares": Mask.encoder(), "passes": Mask.measured("passes")}
+RULES = {
+    "crossed": Mask.cross_attention(),
+    "key squares": Mask.encoder(),
+    "passes": Mask.measured("passes"),
+    "sample pairs": Mask.measured("sample_pairs"),
+}
 
 
 def tokens_after(first: int) -> Mask:
@@ -362,6 +368,9 @@ class Table:
                     return whole
             if names[0] == "passes":
                 found, wrong = kept
+        each, rest = divmod(values[0], self.sizes[0][0] ** 2)
+        if not rest and each > 0 and all(v == each * size[0] ** 2 for size, v in zip(self.sizes, values)):
+            return {"sample pairs": each}
         if wrong:
             raise Error(where, f"{op} counts {self.why_not(values, wrong, at)}")
         for name, c in found.items():
@@ -402,7 +411,7 @@ class Table:
             if before == value:
                 return base + ": the same for any batch, as a product that runs once for all samples"
             if value * 4 == before * batches[0][0][0] ** 2:
-                return base + ": with the square of the batch, so that samples meet each other"
+                return base + ": with the square of the batch, so that samples meet each other, and with the length"
         else:
             far = max(self.sizes, key=lambda one: one[1])
             if [s for s, _ in wrong] == [far] and len(self.sizes) > 6:
@@ -656,6 +665,11 @@ class Table:
                 "what runs once for each pass of the model, whatever its batch, is counted by measured(passes): 1 of "
                 "what is given as lengths, and what measured={'passes': n} or Tally.add_measured says"
             )
+        if self.pairs_samples:
+            notes.append(
+                "what every two samples of a step do together is counted by measured(sample_pairs): the square of the "
+                "batch that meets, by measured={'sample_pairs': n * n} or Tally.add_measured"
+            )
         return notes + list(dict.fromkeys(self.notes))
 
     # -- rows ---------------------------------------------------------------------------------------------------------
@@ -688,12 +702,21 @@ class Table:
             rows.append(Row(short[component], of, term, flops, parameters, weight=weight, tower=tower))
         return Cost.from_rows(rows, model_type=self.names.root, notes=[] if plain else self.all_notes())
 
+    @property
+    def pairs_samples(self) -> bool:
+        return any(unit == "sample pairs" for _, unit, _, _ in self.rows)
+
+    def batch_of(self, size: Size) -> dict[str, Any]:
+        batch = batch_of(size, self.arity)
+        return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
+
     def checked(self) -> Cost:
         """The library's count of every step must be PyTorch's, but for what a note takes off; under masks too, which the
         convention makes squares of, where it knows them."""
         plain, made = self.made(plain=True), self.made()
         for size, step in zip(self.sizes, self.steps):
-            counted = plain.flops(convention=self.convention, **batch_of(size, self.arity)).total
+            batch = self.batch_of(size)
+            counted = plain.flops(convention=self.convention, **batch).total
             excess = sum(product.groups_excess for product in step.products)
             if counted + excess + step.recomputed != step.total:
                 raise Error(
@@ -701,7 +724,7 @@ class Table:
                     f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it "
                     f"{counted + step.recomputed}",
                 )
-            if not self.masks_given and made.flops(convention=self.convention, **batch_of(size, self.arity)).total != counted:
+            if not self.masks_given and made.flops(convention=self.convention, **batch).total != counted:
                 raise Error("masks", f"{', '.join(mask.name for mask in made.masks)} count other squares than {counted}")
         return made
 
@@ -717,7 +740,7 @@ class Table:
         plan = Plan(recompute_components=[name for name, whole in once.items() if whole])
         plain = self.made(plain=True)
         for size, step in zip(self.sizes, self.steps):
-            batch = batch_of(size, self.arity)
+            batch = self.batch_of(size)
             again = plain.flops(convention=self.convention, plan=plan, **batch).executed.recompute
             if again != step.recomputed:
                 self.notes.append(

@@ -66,7 +66,8 @@ template <class OtherName>
 }
 
 [[noreturn]] void refuse_export(std::string_view field, const py::error_already_set& problem) {
-    throw error(field, "cannot be read through DLPack: " + py::str(problem.value()).cast<std::string>());
+    const auto text = py::str(problem.value()).cast<std::string>();  // PyTorch's goes on with where it was raised
+    throw error(field, "cannot be read through DLPack: " + text.substr(0, text.find('\n')));
 }
 
 const dl_exchange_api* exchange_api_of(py::handle value) {
