@@ -1243,3 +1243,30 @@ def test_the_model_is_left_as_it_was():
         known, value, gradient = before[name]
         assert id(parameter) == known and torch.equal(parameter, value) and parameter.grad is gradient
     assert not model._forward_hooks and not model.blocks[0]._forward_pre_hooks
+
+
+class Chunked(nn.Module):
+    """What scans do: whole chunks by themselves, then each with the chunks before it."""
+
+    def __init__(self, chunk_size):
+        super().__init__()
+        self.chunk_size = chunk_size
+        self.qkv = nn.Linear(6, 18)
+
+    def forward(self, x):
+        x = F.pad(self.qkv(x), (0, 0, 0, -x.shape[1] % self.chunk_size)).unflatten(1, (-1, self.chunk_size))
+        q, k, v = x.chunk(3, -1)
+        inside = torch.einsum("bcnk,bcmk,bcmv->bcnv", q, k, v)
+        states = torch.einsum("bcnk,bcnv->bckv", k, v).flatten(2)
+        before = torch.ones(x.shape[1], x.shape[1]).tril(-1) @ states
+        return inside + torch.einsum("bcnk,bckv->bcnv", q, before.unflatten(2, (6, 6)))
+
+
+@pytest.mark.parametrize("chunk", [16, 64, 100])
+def test_chunks_that_a_module_names_are_a_statistic(chunk):
+    cost = floptally.from_torch(Chunked(chunk), {"x": torch.zeros(2, 9, 6)})
+    assert f"counts by chunks of {chunk} tokens, of which the last one is filled up" in cost.notes
+    for batch, length in ((3, 21), (2, chunk), (1, 4 * chunk + 1)):
+        seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
+        inputs = {"x": torch.zeros(batch, length, 6)}
+        assert seen == counted_by_pytorch(Chunked(chunk), inputs, lambda out: out.sum())

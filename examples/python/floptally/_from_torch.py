@@ -37,7 +37,7 @@ SHORT_LENGTHS = (7, 11, 19, 14, 24)  #: for models of few positions
 KEYS = (40, 56, 72, 61)
 #: One step runs far beyond: at the first of these that the model can.
 FAR = (131101, 65536, 32768, 16384, 8192, 4096, 2048, 1024, 512, 256)
-LOOPED = (1024, 256)  #: where it loops over tokens
+LOOPED = (256,)  #: where it loops over tokens
 DENSE = 2047  #: where a mask whose rows could not be asked is looked at whole
 GRID_SIZES = ((4, 6), (6, 5), (8, 7), (5, 9), (3, 4))
 
@@ -137,9 +137,9 @@ def from_torch(
     far = FarStep(step, sizes, steps, far_sizes(arity, lengths, longest, real))
     names = Names(copy, components, depth)
 
-    def made(notes: Sequence[str]) -> Cost:
+    def made(notes: Sequence[str], chunks: Sequence[int] = ()) -> Cost:
         seen = SeenMasks(copy, given, names, sizes)
-        table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(given), list(notes))
+        table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(given), chunks, list(notes))
         seen.notes = table.notes
         cost = table.cost()
         seen.check()
@@ -148,10 +148,32 @@ def from_torch(
     try:
         return made(far.notes)
     except Error as problem:
+        chunks = chunks_of(copy) if arity == 2 and lengths is None else []
+        if chunks:
+            more = sorted({n for c in chunks for n in (c - 3, c + 5, 2 * c + 1, 3 * c, 5 * c - 7) if 0 < n <= longest})
+            with contextlib.suppress(Exception):
+                ran = [step((2, n, 0)) for n in more]
+                steps += ran
+                sizes += [(2, n, 0) for n in more]
+            with contextlib.suppress(Error):
+                return made(far.notes, chunks)
         if lengths is None or not far.ran:
             raise
         far.take_back()
         return made([f"holds up to length {max(size[1] for size in sizes)} only, {problem}"])
+
+
+def chunks_of(model: torch.nn.Module) -> list[int]:
+    """Tokens of the chunks that a model's modules, their configs and the functions that they call say they count by."""
+    found = set()
+    for module in model.modules():
+        for owner in (module, getattr(module, "config", None)):
+            found |= {getattr(owner, name, None) for name in ("chunk_size", "mamba_chunk_size", "chunk_length")}
+        for name, value in vars(module).items():
+            if "chunk" in name and callable(value):
+                with contextlib.suppress(TypeError, ValueError):
+                    found |= {one.default for one in inspect.signature(value).parameters.values() if one.name == "chunk_size"}
+    return sorted(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 < n <= 1024)[:3]
 
 
 class FarStep:
@@ -166,13 +188,14 @@ class FarStep:
         self.sizes, self.steps = sizes, steps
         self.ran = 0
         self.notes: list[str] = []
-        most = 3 * max(one.operators for one in steps) + 2000
+        usual = max(one.operators for one in steps)
+        most = usual + usual // 4 + 500
         problem = ""
         left = list(candidates)
         while left and not self.ran:
             size = left.pop(0)
             try:
-                self.add(size, step(size, most))
+                self.add(size, step(size, most if size[1] not in LOOPED else 4 * most))
             except TooLong:
                 problem = problem or f"it runs more operators the longer it is, above {most} at {size[1]}"
                 left = [one for one in left if one[1] in LOOPED]

@@ -65,6 +65,28 @@ def tokens_after(first: int) -> Mask:
 AFTER: dict[int, Mask] = {}
 
 
+def in_chunks(name: str) -> Mask:
+    """The chunks of a sequence, the last one of which is filled up, or their squares: ``chunks of 64``."""
+    size, is_square = int(name.rpartition(" ")[2]), name.startswith("chunk squares")
+
+    def count(length: int, past: int, keys: int) -> int:
+        return (-(-length // size)) ** (2 if is_square else 1)
+
+    if name not in CHUNKS:
+        CHUNKS[name] = Mask.from_callable(name.replace(" ", "_"), count)
+    return CHUNKS[name]
+
+
+CHUNKS: dict[str, Mask] = {}
+
+
+def statistic(name: str, size: Size) -> int:
+    if not name.startswith("chunk"):
+        return STATISTICS[name](size)
+    chunks = -(-size[1] // int(name.rpartition(" ")[2]))
+    return size[0] * chunks ** (2 if name.startswith("chunk squares") else 1)
+
+
 def shown(size: Size, arity: int) -> str:
     """A size as errors say it."""
     if arity == GRIDS:
@@ -82,7 +104,7 @@ def batch_of(size: Size, arity: int) -> dict[str, Any]:
 
 def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -> dict[str, Fraction]:
     """The coefficients with Σ coefficient·statistic = value at as many sizes as there are names; without zeros."""
-    rows = [[Fraction(STATISTICS[name](size)) for name in names] + [Fraction(v)] for size, v in zip(sizes, values)]
+    rows = [[Fraction(statistic(name, size)) for name in names] + [Fraction(v)] for size, v in zip(sizes, values)]
     for column in range(len(names)):
         pivot = next((i for i in range(column, len(rows)) if rows[i][column] != 0), None)
         if pivot is None:
@@ -287,6 +309,7 @@ class Table:
     mask_of: Callable[[Series], Mask]
     terms: Mapping[str, str]
     masks_given: bool = False  #: by the caller, whose rules may be none that a convention makes squares of
+    chunks: Sequence[int] = ()  #: tokens of what it may count by
     notes: list[str] = field(default_factory=list)
     rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     units: dict[str, set[str]] = field(default_factory=dict)  #: what the products of a module are counted by
@@ -354,7 +377,7 @@ class Table:
         wrong: list[tuple[Size, int]] = []
 
         def at(size: Size) -> Fraction:
-            return sum((c * STATISTICS[name](size) for name, c in found.items()), Fraction(0))
+            return sum((c * statistic(name, size) for name, c in found.items()), Fraction(0))
 
         for names in (OF_ARITY[self.arity], ("passes",) + OF_ARITY[self.arity]):
             # What runs once whatever the batch is told by another batch.
@@ -368,6 +391,14 @@ class Table:
                     return whole
             if names[0] == "passes":
                 found, wrong = kept
+        for chunk in self.chunks:
+            names = ("count", f"chunks of {chunk}", f"chunk squares of {chunk}")
+            of_chunks = {-(-size[1] // chunk): i for i, size in reversed(list(enumerate(self.sizes))) if size[0] == self.sizes[0][0]}
+            used = [i for _, i in sorted(of_chunks.items())][:3]
+            by_chunks = solved([self.sizes[i] for i in used], [values[i] for i in used], names) if len(used) == 3 else {}
+            if by_chunks and all(c.denominator == 1 and c >= 0 for c in by_chunks.values()):
+                if all(v == sum(c * statistic(name, size) for name, c in by_chunks.items()) for size, v in zip(self.sizes, values)):
+                    return {name: int(c) for name, c in by_chunks.items()}
         each, rest = divmod(values[0], self.sizes[0][0] ** 2)
         if not rest and each > 0 and all(v == each * size[0] ** 2 for size, v in zip(self.sizes, values)):
             return {"sample pairs": each}
@@ -665,6 +696,9 @@ class Table:
                 "what runs once for each pass of the model, whatever its batch, is counted by measured(passes): 1 of "
                 "what is given as lengths, and what measured={'passes': n} or Tally.add_measured says"
             )
+        chunked = sorted({unit.rpartition(" ")[2] for _, unit, _, _ in self.rows if str(unit).startswith("chunk")})
+        if chunked:
+            notes.append(f"counts by chunks of {', '.join(chunked)} tokens, of which the last one is filled up")
         if self.pairs_samples:
             notes.append(
                 "what every two samples of a step do together is counted by measured(sample_pairs): the square of the "
@@ -697,6 +731,8 @@ class Table:
                 of = RULES[unit]
             elif isinstance(unit, str) and unit.startswith("after "):
                 of = tokens_after(int(unit.removeprefix("after ")))
+            elif isinstance(unit, str) and unit.startswith("chunk"):
+                of = in_chunks(unit)
             elif isinstance(unit, Mask):
                 of = every if plain else unit.in_tower(tower)
             rows.append(Row(short[component], of, term, flops, parameters, weight=weight, tower=tower))
