@@ -99,19 +99,19 @@ tally batch_of(const json& batch, const floptally::cost& model) {
         sum.add_lengths(batch["seqlens"].get<std::vector<std::uint32_t>>());
         return sum;
     }
-    for (const json& one : batch["sequences"]) {
-        if (one.contains("history")) {
-            const auto context = one["contextual"].get<std::uint32_t>();
-            const auto targets = one["targets"].get<std::uint32_t>();
-            sum.add(floptally::sequence{.length = context + one["history"].get<std::uint32_t>() + targets,
+    for (const json& entry : batch["sequences"]) {
+        if (entry.contains("history")) {
+            const auto context = entry["contextual"].get<std::uint32_t>();
+            const auto targets = entry["targets"].get<std::uint32_t>();
+            sum.add(floptally::sequence{.length = context + entry["history"].get<std::uint32_t>() + targets,
                                         .context = context,
                                         .targets = targets,
                                         .target_group = batch.value("target_group", 1U)});
-        } else if (one.contains("kv")) {
-            sum.add({.length = one["q"].get<std::uint32_t>(), .keys = one["kv"].get<std::uint32_t>()});
+        } else if (entry.contains("kv")) {
+            sum.add({.length = entry["q"].get<std::uint32_t>(), .keys = entry["kv"].get<std::uint32_t>()});
         } else {  // `context` is what is cached and what is new together
-            const auto length = one["new"].get<std::uint32_t>();
-            sum.add({.length = length, .past = one["context"].get<std::uint32_t>() - length});
+            const auto length = entry["new"].get<std::uint32_t>();
+            sum.add({.length = length, .past = entry["context"].get<std::uint32_t>() - length});
         }
     }
     return sum;
@@ -494,12 +494,12 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"voxtral_realtime_text", "VoxtralRealtimeTextModel", 7119048704},
     };
     std::set<std::string_view> pinned;
-    for (const built& one : given) {
-        INFO(one.type);
-        pinned.insert(one.type);
-        json config = json::parse(one.given);
-        config.update({{"model_type", one.type}, {"architectures", {one.name}}});
-        CHECK(floptally::read_config(config).cost.parameters() == one.parameters);
+    for (const built& entry : given) {
+        INFO(entry.type);
+        pinned.insert(entry.type);
+        json config = json::parse(entry.given);
+        config.update({{"model_type", entry.type}, {"architectures", {entry.name}}});
+        CHECK(floptally::read_config(config).cost.parameters() == entry.parameters);
     }
     for (const std::string_view type : floptally::known_model_types()) {
         const bool listed = std::any_of(std::begin(families), std::end(families),

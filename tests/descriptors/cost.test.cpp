@@ -588,11 +588,11 @@ TEST_CASE("F6: a component that is appended has no work", "[cost]") {
     alignas(breakdown) unsigned char used[sizeof(breakdown)];
     std::memset(used, 0xA5, sizeof(used));
     breakdown* placed = new (used) breakdown;
-    for (breakdown* one : {&work, placed}) {
-        one->append("mine");
-        CHECK((*one)["mine"].total(view::executed) == flops{});
-        CHECK(one->total(view::padded) == flops{});
-        CHECK((*one)["mine"].get(view::useful, phase::backward_weights) == flops{});
+    for (breakdown* entry : {&work, placed}) {
+        entry->append("mine");
+        CHECK((*entry)["mine"].total(view::executed) == flops{});
+        CHECK(entry->total(view::padded) == flops{});
+        CHECK((*entry)["mine"].get(view::useful, phase::backward_weights) == flops{});
     }
     placed->~breakdown();
 }

@@ -301,13 +301,13 @@ TEST_CASE("No page of the library has a name or a block that nobody asks for") {
     for (const std::string_view type : known.types()) {
         all.push_back(&known.find(type));
     }
-    for (const auto& one : known.loaded()) {
-        all.push_back(&known.find(one->name));
+    for (const auto& entry : known.loaded()) {
+        all.push_back(&known.find(entry->name));
     }
     const floptally::detail::pages::name_check names(all);
-    for (const auto* one : all) {
+    for (const auto* entry : all) {
         CHECK(problem_of([&] {
-                  names.check(*one);
+                  names.check(*entry);
                   return 0;
               }).text == "");
     }
@@ -359,12 +359,12 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"encoder nobody in .encoder_config\n", 1, "nobody"},
         {"feed: gated inner .sees_every\n", 2, "declares no key \"sees_every\""},
     };
-    for (const wrong& one : cases) {
-        INFO(one.lines);
-        const problem said = problem_of([&] { return read_by(std::string("page my : llama\n") + one.lines); });
+    for (const wrong& mistake : cases) {
+        INFO(mistake.lines);
+        const problem said = problem_of([&] { return read_by(std::string("page my : llama\n") + mistake.lines); });
         INFO(said.field << ": " << said.text);
-        CHECK(said.field == "page my:" + std::to_string(one.line));
-        CHECK(said.text.find(one.word) != std::string::npos);
+        CHECK(said.field == "page my:" + std::to_string(mistake.line));
+        CHECK(said.text.find(mistake.word) != std::string::npos);
     }
     const auto whole = [](const std::string& page) { return problem_of([&] { return read_by(page); }); };
     CHECK(whole("page my : lama\n").field == "page my:1");
@@ -485,18 +485,18 @@ TEST_CASE("A key that would change the products and that no page reads is noted,
          "layer_types"},
         {"{'model_type': 'esm', 'vocab_size': 33, 'padded_vocab_size': 64}", "padded_vocab_size"},
     };
-    for (const unread& one : cases) {
-        INFO(one.config);
+    for (const unread& entry : cases) {
+        INFO(entry.config);
         std::string notes;
         const problem said = problem_of([&] {
-            for (const std::string& note : floptally::read_config(parsed(one.config)).notes) {
+            for (const std::string& note : floptally::read_config(parsed(entry.config)).notes) {
                 notes += note + "\n";
             }
             return 0;
         });
-        CHECK((notes.find(one.key) != std::string::npos || said.field == one.key));
-        CHECK(problem_of([&] { return floptally::read_config(parsed(one.config), {.strict = true}); }).field ==
-              one.key);
+        CHECK((notes.find(entry.key) != std::string::npos || said.field == entry.key));
+        CHECK(problem_of([&] { return floptally::read_config(parsed(entry.config), {.strict = true}); }).field ==
+              entry.key);
     }
     // A key that is read, and one that is none of the products', are neither.
     const char* const known =
