@@ -66,7 +66,7 @@ def test_f73_exactly_a_gated_delta_product_is_its_products() -> None:
 
 
 def lora() -> floptally.Plan:
-    return floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*/q_proj", "lora", rank=8)])
+    return floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*/q_proj", "lora", rank=8)])
 
 
 def test_f73_forward_only_passes_with_lora_are_a_third_of_what_verl_is_told() -> None:
