@@ -140,7 +140,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 @pytest.fixture
 def meter(mistral: floptally.Cost) -> Meter:
-    return Meter(mistral, gpus=1, peak_tflops=1e9)
+    return Meter(mistral, gpus=1, peak_tflops=1e5)
 
 
 def work_of(meter: Meter, **batch: Any) -> int:
@@ -181,7 +181,7 @@ def test_an_open_step_is_as_it_was_while_earlier_ones_join(meter: Meter, gpu: Gp
 
 def test_the_clock_is_asked_once_at_each_end(mistral: floptally.Cost, gpu: Gpu) -> None:
     ticks = iter([1.0, 1.5, 10.0, 10.25])
-    meter = Meter(mistral, gpus=1, peak_tflops=1e9, clock=lambda: next(ticks))
+    meter = Meter(mistral, gpus=1, peak_tflops=1e5, clock=lambda: next(ticks))
     for lengths in (Tensor([100]), [100]):
         with meter.step():
             meter.add(lengths=lengths)
@@ -224,7 +224,7 @@ def test_visits_to_experts_may_be_counted_on_the_gpu(gpu: Gpu) -> None:
     }  # fmt: skip
     cost = floptally.cost(config)
     measured = {"optimizer_steps": 1}
-    meter = Meter(cost.with_muon(), gpus=1, peak_tflops=1e9)
+    meter = Meter(cost.with_muon(), gpus=1, peak_tflops=1e5)
     with meter.step(seconds=1.0):
         meter.add(lengths=[64], measured={"optimizer_steps": Tensor(1)})
     meter.finish()
@@ -326,7 +326,7 @@ def test_checkpoints_copies_and_finish_wait(meter: Meter, gpu: Gpu) -> None:
             meter.add(lengths=Tensor([tokens]))
 
     step(5)
-    resumed = Meter(meter.cost, gpus=1, peak_tflops=1e9)
+    resumed = Meter(meter.cost, gpus=1, peak_tflops=1e5)
     resumed.load_state_dict(json.loads(json.dumps(meter.state_dict())))
     assert gpu.asked.count("wait") == 1 and resumed.run.tokens == 5
     step(6)
@@ -335,7 +335,7 @@ def test_checkpoints_copies_and_finish_wait(meter: Meter, gpu: Gpu) -> None:
     meter.begin_step()
     meter.finish()  # in a step too, which stays open
     assert meter.in_step and meter.run.tokens == 18
-    fresh = Meter(meter.cost, gpus=1, peak_tflops=1e9)
+    fresh = Meter(meter.cost, gpus=1, peak_tflops=1e5)
     with fresh.step(seconds=1.0):
         fresh.add(lengths=Tensor([1]))
     with pytest.raises(floptally.Error, match="^resume: must come before the first step"):
@@ -357,7 +357,7 @@ def test_a_meter_that_sums_over_ranks_waits_before_the_sum_and_takes_part_whatev
             sums.append(mine.tokens)
             return mine + mine
 
-    meter = Meter(mistral, peak_tflops=1e9, reduce=Twice())
+    meter = Meter(mistral, peak_tflops=1e5, reduce=Twice())
     with meter.step(seconds=1.0):
         meter.add(lengths=Tensor([5]))
         meter.add(lengths=[6])
@@ -415,7 +415,7 @@ def test_threads_that_ask_and_wait_meanwhile_see_whole_steps(meter: Meter, gpu: 
 def test_callbacks_count_the_same_way(meter: Meter, gpu: Gpu) -> None:
     adapter = callbacks.MeterAdapter(meter)
     own = callbacks.MeterAdapter(
-        Meter(meter.cost, gpus=1, peak_tflops=1e9), arguments=lambda batch: {"lengths": batch["mine"]}
+        Meter(meter.cost, gpus=1, peak_tflops=1e5), arguments=lambda batch: {"lengths": batch["mine"]}
     )
     for one, batch in ((adapter, {"attention_mask": Tensor([[1, 1, 0]]), "input_ids": Tensor([[7, 7, 7]])}),
                        (own, {"mine": Tensor([2])})):  # fmt: skip
@@ -538,7 +538,7 @@ class Late:
 
 config = {"model_type": "llama", "vocab_size": 9, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
           "num_attention_heads": 1}
-meters = [floptally.Meter(floptally.cost(config), gpus=1, peak_tflops=1e9) for _ in range(2)]
+meters = [floptally.Meter(floptally.cost(config), gpus=1, peak_tflops=1e5) for _ in range(2)]
 atexit.register(lambda: print(sorted(meter.run.tokens for meter in meters)))
 for meter, lengths in zip(meters, ([3], [-3])):
     with meter.step(seconds=1.0):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ._balance import Assignment
 from ._breakdown import View, Work
-from ._bytes import Bytes, ComponentBytes
+from ._bytes import Bytes, ComponentBytes, Mbu
 from ._core import (
     Accelerator,
     Breakdown,
@@ -59,6 +59,7 @@ __all__ = [
     "LeftOut",
     "Mask",
     "MaskedTiles",
+    "Mbu",
     "Meter",
     "Overflow",
     "ParallelLayout",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ._types import ConfigLike, PageLike
+    from ._words import LatentAttention
 
 #: Classes that hold a model and run it as it is, and the attribute that it is in.
 WRAPPERS = {
@@ -35,7 +36,7 @@ COUNT_IT = "floptally.from_torch(model, example_inputs) counts it as it runs"
 def cost(
     config: ConfigLike,
     *,
-    mla: str = "expanded",
+    mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
     page: PageLike | Sequence[PageLike] | None = None,

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ._core import Cost, Error, Mask, Plan, Row
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
     from ._torch_trace import Product, Step
+    from ._words import ConventionName, Tower
 
 MAX_NAME = 39
 
@@ -664,7 +665,7 @@ class Table:
     # -- notes --------------------------------------------------------------------------------------------------------
 
     @property
-    def convention(self) -> str:
+    def convention(self) -> ConventionName:
         return "torch_flop_counter" if self.fused else "torch_flop_counter_eager"
 
     def said(self, sizes: Iterable[Size]) -> str:
@@ -722,11 +723,11 @@ class Table:
     def made(self, plain: bool = False) -> Cost:
         """The cost; `plain`: with every pair under every mask, as PyTorch counts it."""
         short = self.names.short(component for component, _, _, _ in self.rows)
-        tower = "vision" if self.arity == GRIDS else "text"
+        tower: Tower = "vision" if self.arity == GRIDS else "text"
         every = Mask.bidirectional().in_tower(tower)
         rows = []
         for (component, unit, term, weight), (flops, parameters) in self.rows.items():
-            of: str | Mask = {"patches": "tokens"}.get(unit, unit) if isinstance(unit, str) else unit
+            of: Any = {"patches": "tokens"}.get(unit, unit) if isinstance(unit, str) else unit
             if isinstance(unit, str) and unit in RULES:
                 of = RULES[unit]
             elif isinstance(unit, str) and unit.startswith("after "):
@@ -735,7 +736,7 @@ class Table:
                 of = in_chunks(unit)
             elif isinstance(unit, Mask):
                 of = every if plain else unit.in_tower(tower)
-            rows.append(Row(short[component], of, term, flops, parameters, weight=weight, tower=tower))
+            rows.append(Row(short[component], of, cast(Any, term), flops, parameters, weight=weight, tower=tower))
         return Cost.from_rows(rows, model_type=self.names.root, notes=[] if plain else self.all_notes())
 
     @property

@@ -267,7 +267,8 @@ void require_in_host_memory(py::handle value, std::string_view field) {
     }
 }
 
-integers::integers(py::handle value, std::string_view field, std::size_t columns) : array_(value, field) {
+integers::integers(py::handle value, std::string_view field, std::size_t columns, bool takes_bools)
+    : array_(value, field), takes_bools_(takes_bools) {
     if (array_.is_array()) {
         view_array(field, columns);
     } else if (is_sequence(value)) {
@@ -338,7 +339,10 @@ void integers::append(py::handle item, std::string_view field, std::size_t index
     }
 }
 
-std::int64_t integers::to_integer(py::handle item, std::string_view field, std::size_t index) {
+std::int64_t integers::to_integer(py::handle item, std::string_view field, std::size_t index) const {
+    if (takes_bools_ && PyBool_Check(item.ptr()) != 0) {
+        return item.ptr() == Py_True ? 1 : 0;
+    }
     const py::object number = index_of(item);
     if (number) {
         int overflowed = 0;
@@ -366,7 +370,7 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
     std::size_t rows = 0;
     std::size_t columns = 0;
     for (const py::handle row : py::reinterpret_borrow<py::object>(value)) {
-        const integers numbers(row, indexed(field, rows));
+        const integers numbers(row, indexed(field, rows), 0, true);
         numbers.view().visit([&](const auto& own) {
             columns = rows == 0 ? own.size() : columns;
             if (own.size() != columns) {

@@ -95,7 +95,7 @@ counted_work measured(const counted_work& b, const arguments& given) {
     counted_work with_mfu = b;
     with_mfu.mfu = mfu;
     with_mfu.measured_by = said;
-    warn_above_peak(mfu.utilization.mfu);
+    warn_if_absurd(mfu.utilization.mfu, b.as->plan.counted);
     return with_mfu;
 }
 
@@ -241,18 +241,38 @@ void bind_class(py::module_& module) {
 
 useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute and
 what a fused attention backward computes again. str() is a table, in a notebook too.)");
+    made_elsewhere(type, "floptally.flops(config, …), Cost.flops(…) or Meter.breakdown()");
     property(
         type, "total", [](const counted_work& b) { return b.work.total(view::useful); }, "Useful FLOPs of all phases.");
-    property(type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); });
-    property(type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); });
-    property(type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); });
-    property(type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); });
-    property(type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); });
-    property(type, "model_type", [](const counted_work& b) { return b.as->model->model_type; });
-    property(type, "convention", [](const counted_work& b) { return b.convention_name(); });
-    property(type, "plan", [](const counted_work& b) { return b.as->plan; });
-    property(type, "tally", [](const counted_work& b) { return b.batch; });
-    property(type, "notes", [](const counted_work& b) { return notes_of(b.whole()); });
+    property(
+        type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); },
+        "Padded FLOPs of all phases: every slot that kernels process.");
+    property(
+        type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); },
+        "Executed FLOPs of all phases: padded ones, recompute and what a fused backward repeats.");
+    property(
+        type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); },
+        "FLOPs of real tokens, a View: what MFU is made of.");
+    property(
+        type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); },
+        "FLOPs of every slot that kernels process, a View.");
+    property(
+        type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); },
+        "Padded FLOPs, recompute and what a fused backward repeats, a View.");
+    property(
+        type, "model_type", [](const counted_work& b) { return b.as->model->model_type; },
+        "The model type that the config names.");
+    property(
+        type, "convention", [](const counted_work& b) { return b.convention_name(); },
+        "The name of the convention that it is counted by.");
+    property(
+        type, "plan", [](const counted_work& b) { return b.as->plan; }, "What ran and what trained.");
+    property(
+        type, "tally", [](const counted_work& b) { return b.batch; },
+        "The exact sums over the batch that it was counted from.");
+    property(
+        type, "notes", [](const counted_work& b) { return notes_of(b.whole()); },
+        "What the reader decided, and doubts about bounds, peaks and rates.");
     property(
         type, "is_upper_bound", [](const counted_work& b) { return b.work.is_upper_bound(); },
         "Whether less may run: the plan trains parts of a model whose rows do not say what they read.");

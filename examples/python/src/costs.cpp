@@ -189,6 +189,7 @@ void bind_costs(py::module_& module) {
 
 Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row by
 row.)");
+    made_elsewhere(type, "floptally.cost(config), floptally.from_torch(model, …) or Cost.from_rows(rows)");
     static_method(type, "from_rows(rows, *, model_type='rows', notes=[])",
                   "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).",
                   [](const arguments& given) {
@@ -207,23 +208,32 @@ row.)");
 loads: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
 and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)",
            [](const model_cost& model, const arguments& given) { return loads_of_samples(model, given); });
-    property(type, "model_type", [](const model_cost& c) { return c.model().model_type; });
+    property(
+        type, "model_type", [](const model_cost& c) { return c.model().model_type; },
+        "The model type that the config names.");
     property(
         type, "notes", [](const model_cost& c) { return c.model().notes; },
         "What the reader decided where the config is silent.");
     property(
         type, "parameters", [](const model_cost& c) { return c.of().parameters(); },
         "Weights stored: all experts; a tied embedding once.");
-    property(type, "components", [](const model_cost& c) {
-        py::list names;
-        for (const component_name& name : c.of().components()) {
-            names.append(std::string(name.view()));
-        }
-        return names;
-    });
-    property(type, "masks",
-             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); });
-    property(type, "rows", [](const model_cost& c) { return rows_of(c.of()); });
+    property(
+        type, "components",
+        [](const model_cost& c) {
+            py::list names;
+            for (const component_name& name : c.of().components()) {
+                names.append(std::string(name.view()));
+            }
+            return names;
+        },
+        "Names of its components, in forward order.");
+    property(
+        type, "masks",
+        [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); },
+        "Masks whose attended pairs it counts.");
+    property(
+        type, "rows", [](const model_cost& c) { return rows_of(c.of()); },
+        "Its rows: FLOPs of a unit of a statistic each.");
     method(
         type, "keep(self, word)",
         "The same model, whose tallies and meters keep a word that it does not count: Mask.measured(\"loss_tokens\").",

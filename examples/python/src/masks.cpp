@@ -221,6 +221,7 @@ mask_set to_masks(py::handle list) {
 void bind_masks(py::module_& module) {
     py::class_<mask> type(module, "Mask",
                           "Which keys a query attends, as an immutable value. Made by its static methods.");
+    made_elsewhere(type, "Mask.causal(), Mask.sliding_window(4096), Mask.from_text(\"…\") or another of its functions");
     static_method(type, "causal()", "A query sees itself and what came before: L(L+1)/2.",
                   [](const arguments&) { return mask::causal(); });
     static_method(type, "bidirectional()", "Every query sees every key: L².",
@@ -308,7 +309,9 @@ giving it another is an error.)",
            });
     property(
         type, "name", [](const mask& m) { return m.name(); }, "\"causal\", \"sliding_window(4096)\", …");
-    property(type, "tower", [](const mask& m) { return std::string(name_of(m.in())); });
+    property(
+        type, "tower", [](const mask& m) { return std::string(name_of(m.in())); },
+        "Whose sequences it is over: \"text\", \"vision\" or \"audio\".");
     equality(type, [](const mask& m) { return m.name(); });
     shown_as(type, [](const mask& m) { return "<Mask " + m.name() + ">"; });
     pickles(

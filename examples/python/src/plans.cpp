@@ -51,9 +51,17 @@ weight_setting make_setting(const std::string& weights, const std::string& state
     const auto layer = [](const py::object& number, const char* field) {
         return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
     };
+    const auto becomes = from_word<weight_state>(state, "state", weight_state_names);
+    const std::uint64_t adapter = to_count(rank, "rank");
+    if (becomes == weight_state::lora && adapter == 0) {
+        throw error("rank", "must be at least 1 where the state is lora");
+    }
+    if (becomes != weight_state::lora && adapter != 0) {
+        throw error("rank", "is of an adapter: must be 0 where the state is " + state + ", got " + shown(rank));
+    }
     return {.weights = weights,
-            .state = from_word<weight_state>(state, "state", weight_state_names),
-            .rank = to_count(rank, "rank"),
+            .state = becomes,
+            .rank = adapter,
             .first_layer = layer(first_layer, "first_layer"),
             .last_layer = layer(last_layer, "last_layer"),
             .part = part};
@@ -111,8 +119,12 @@ py::tuple plan_state(const training_plan& plan) {
 
 void bind_plans(py::module_& module) {
     const py::class_<convention> how(module, "Convention", "How FLOPs are counted. `conventions()` lists them.");
-    property(how, "name", [](const convention& c) { return std::string(c.name); });
-    property(how, "summary", [](const convention& c) { return std::string(c.summary); });
+    made_elsewhere(how, "one of floptally.conventions(), or its name");
+    property(
+        how, "name", [](const convention& c) { return std::string(c.name); },
+        "As `convention=` takes it: \"exact\", \"palm\", \"megatron\", …");
+    property(
+        how, "summary", [](const convention& c) { return std::string(c.summary); }, "A line on what is counted.");
     method(how, "__str__(self)", "", [](const convention& c, const arguments&) { return std::string(c.name); });
     shown_as(how, [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; });
     equality(how, [](const convention& c) { return std::string(c.name); });
@@ -139,14 +151,37 @@ state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank bes
             return make_setting(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
                                 given["last_layer"], given.text("part"));
         });
-    property(setting, "weights", [](const weight_setting& r) { return r.weights.view(); });
-    property(setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); });
-    property(setting, "rank", [](const weight_setting& r) { return r.rank; });
-    property(setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); });
-    property(setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); });
-    property(setting, "part", [](const weight_setting& r) { return r.part.view(); });
+    property(
+        setting, "weights", [](const weight_setting& r) { return r.weights.view(); },
+        "The component, or component/weight, that it is about; \"*\" at its end fits all.");
+    property(
+        setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); },
+        "\"trainable\", \"frozen\" or \"lora\".");
+    property(
+        setting, "rank", [](const weight_setting& r) { return r.rank; },
+        "Of the adapter beside each weight; 0 unless `state` is \"lora\".");
+    property(
+        setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); },
+        "The first layer that it holds in, from 0; None: no bound.");
+    property(
+        setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); },
+        "The last layer that it holds in, itself included; None: no bound.");
+    property(
+        setting, "part", [](const weight_setting& r) { return r.part.view(); },
+        "The kind of part that it holds in: \"encoder\", \"layer\", \"lm_head\", …; \"*\" is any.");
     equality(setting, [](const weight_setting& r) { return setting_state(r); });
-    shown_as(setting, [](const weight_setting& r) { return "WeightSetting" + shown(setting_state(r)); });
+    shown_as(setting, [](const weight_setting& r) {
+        constexpr const char* names[] = {"", "", "rank", "first_layer", "last_layer", "part"};
+        const py::tuple mine = setting_state(r);
+        const py::tuple usual = setting_state(weight_setting{});
+        std::string text;
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            if (i < 2 || !mine[i].equal(usual[i])) {
+                append_item(text, (i < 2 ? "" : std::string(names[i]) + "=") + std::string(py::repr(mine[i])));
+            }
+        }
+        return "WeightSetting(" + text + ")";
+    });
     pickles(
         setting, [](const weight_setting& r) { return setting_state(r); },
         [](const py::object& state) {
@@ -173,16 +208,45 @@ own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all
                                      given.as<std::vector<std::string>>("recompute_components"),
                                      given["recompute_every"], given.as<py::dict>("repeated"), given.text("indexer"));
                 });
-    property(plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); });
-    property(plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); });
-    property(plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; });
-    property(plan, "weights", [](const training_plan& p) { return py::object(plan_state(p)[3]); });
-    property(plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); });
-    property(plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; });
-    property(plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); });
-    property(plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); });
+    property(
+        plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); },
+        "\"train\", \"forward\" or \"backward\".");
+    property(
+        plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); },
+        "What the backward computes again: \"none\", \"full\" or \"attention\".");
+    property(
+        plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; },
+        "Whether a fused attention backward computes QKᵀ once more.");
+    property(
+        plan, "weights", [](const training_plan& p) { return py::object(plan_state(p)[3]); },
+        "What trains; of settings that name the same weight the last one holds.");
+    property(
+        plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); },
+        "Names of components that the backward computes again besides.");
+    property(
+        plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; },
+        "n where the n-th, 2n-th, … layer recomputes; 1 is every layer.");
+    property(
+        plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); },
+        "{weights: ranks} of work that several ranks run, each the whole of it.");
+    property(
+        plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); },
+        "How indexers of sparse attention train: \"frozen\", \"sparse_loss\", \"dense_loss\" or \"warm_up\".");
     equality(plan);
-    shown_as(plan, [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; });
+    shown_as(plan, [](const training_plan& p) {
+        constexpr const char* names[] = {
+            "phase",           "recompute", "flash_attention", "weights", "recompute_components",
+            "recompute_every", "repeated",  "indexer"};
+        const py::tuple mine = plan_state(p);
+        const py::tuple usual = plan_state(training_plan{});
+        std::string text;
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            if (!mine[i].equal(usual[i])) {
+                append_item(text, names[i] + ("=" + std::string(py::repr(mine[i]))));
+            }
+        }
+        return "Plan(" + text + ")";
+    });
     pickles(
         plan, [](const training_plan& p) { return plan_state(p); },
         [](const py::object& state) {

@@ -167,8 +167,12 @@ void bind_layout(py::module_& module) {
         "dp x cp x tp x pp ranks; `order` is Megatron's, the fastest axis first. `world_size` is compared where it is "
         "given.",
         [](const arguments& given) { return layout_of(given); });
-    property(type, "rank", [](const parallel_layout& layout) { return layout.rank(); });
-    property(type, "world_size", [](const parallel_layout& layout) { return layout.world_size(); });
+    property(
+        type, "rank", [](const parallel_layout& layout) { return layout.rank(); },
+        "This rank in the whole job, from 0.");
+    property(
+        type, "world_size", [](const parallel_layout& layout) { return layout.world_size(); },
+        "Ranks of the whole job.");
     property(
         type, "coordinates",
         [](const parallel_layout& layout) {

@@ -28,6 +28,9 @@ std::string to_percent(double fraction) {
 }
 
 py::object index_of(py::handle value) {
+    if (PyBool_Check(value.ptr()) != 0) {  // an answer, where a number is asked for
+        return {};
+    }
     PyObject* index = PyNumber_Index(value.ptr());
     if (index == nullptr) {
         PyErr_Clear();

@@ -357,7 +357,9 @@ Of each tile (queries, keys) with an attended pair a kernel computes all. Add th
 it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over images and sound is left out.)");
     constructor(type, "__init__(self, cost, tile=(128, 128))", "",
                 [](const arguments& given) { return shown_tiles(given.as<const model_cost&>("cost"), given["tile"]); });
-    property(type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); });
+    property(
+        type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); },
+        "(rows of queries, columns of keys) that a kernel runs at once, in tokens.");
     property(
         type, "tally", [](const shown_tiles& t) { return t.counted.total(); }, "The batch.");
     method(type, "executed(self, plan=None)", "FLOPs of those pairs in a training step, as an exact int.",

@@ -23,7 +23,6 @@ struct precision_word {
 };
 /// The words of frameworks and trainers, without "torch." before them and "-mixed" or "-true" after them.
 inline constexpr precision_word precision_words[] = {{"bfloat16", precision::bf16},
-                                                     {"bfloat", precision::bf16},
                                                      {"float16", precision::fp16},
                                                      {"half", precision::fp16},
                                                      {"16", precision::fp16},

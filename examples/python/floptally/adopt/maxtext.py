@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, cast
 
 from .. import Breakdown, Convention, Cost, Error, Plan
 from ._count import counted
@@ -59,7 +59,7 @@ def _counted(config: Any, convention: str | Convention, plan: Plan | None) -> tu
     fields = Fields(config)
     cost: Cost = read(config, own=convention in _OWN)
     count = counted(cost, convention, plan)
-    work = count.cost.flops(convention=convention, plan=plan, lengths=[fields.integer("max_target_length")])
+    work = count.cost.flops(convention=cast(Any, convention), plan=plan, lengths=[fields.integer("max_target_length")])
     batch = fields.get("per_device_batch_size")
     if isinstance(batch, bool) or not isinstance(batch, (int, float)) or not 0 < batch < float("inf"):
         raise Error("per_device_batch_size", f"must be a number of sequences above 0, got {batch!r}")
