@@ -24,8 +24,8 @@ namespace detail {
 /// Layers of a model from "3", or from "1-30" with both ends included; nothing for any other text.
 [[nodiscard]] inline std::optional<index_range> layers_of_text(std::string_view text) {
     const std::size_t dash = std::min(text.find('-'), text.size());
-    const auto first = whole_number<std::uint64_t>(text.substr(0, dash));
-    const auto last = dash == text.size() ? first : whole_number<std::uint64_t>(text.substr(dash + 1));
+    const auto first = number_of_text<std::uint64_t>(text.substr(0, dash));
+    const auto last = dash == text.size() ? first : number_of_text<std::uint64_t>(text.substr(dash + 1));
     if (!first || !last || *last < *first || *last == ~std::uint64_t{0}) {
         return {};
     }
@@ -67,7 +67,7 @@ namespace detail {
     if (state == "frozen") {
         setting.state = weight_state::frozen;
     } else if (state.substr(0, 4) == "lora") {
-        const auto rank = whole_number<std::uint64_t>(state.substr(4));
+        const auto rank = number_of_text<std::uint64_t>(state.substr(4));
         if (!rank || *rank == 0) {
             fail("LoRA needs a rank of at least 1, as in lora16");
         }

@@ -40,7 +40,7 @@ namespace detail {
             fail("layers must be FIRST-LAST, both included");
         }
     }
-    if (const auto peak = whole_number<double>(in)) {
+    if (const auto peak = number_of_text<double>(in)) {
         require_possible_peak(*peak, "precisions");
         setting.peak_tflops = *peak;
     } else {
