@@ -50,7 +50,7 @@ inline void add_flops_options(cxxopts::Options& options) {
                                                          cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
         "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE")(
-        "strict", "a key of the config that looks like structure and that nothing reads is an error");
+        "strict", "a key of the config that nothing reads, and a size that it does not say, are errors");
 }
 
 inline floptally::model_config read_config(const arguments& args) {

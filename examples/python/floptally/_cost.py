@@ -54,7 +54,7 @@ def cost(
         padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
         page: of a model that is not among the known ones, how its config is read: the path or the text of a page, or a
             sequence of them, among which the config's model_type chooses.
-        strict: a key that looks like structure and that nothing reads is an error, not a note.
+        strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
 
     Raises:
         Error: what cannot be counted, with the name of the key.

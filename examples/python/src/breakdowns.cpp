@@ -358,7 +358,7 @@ Args:
     mtp: layers of multi-token prediction that are trained.
     padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
     page: how the config of a model that is not known is read: the path or the text of a page, or several.
-    strict: a key that looks like structure and that nothing reads is an error, not a note.
+    strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
 
 Raises:
     floptally.Error: bad input, with the name of the field; a `ValueError`.

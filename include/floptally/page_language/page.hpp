@@ -94,6 +94,7 @@ struct page_key {
     bool required = false;                  ///< no default either
     bool each = false;                      ///< a list has an element for each layer
     bool numbers = false;                   ///< a list is of integers within the bounds
+    bool unsaid = false;                    ///< published files leave it to the class: no note where it is absent
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
@@ -147,6 +148,12 @@ struct inner_model {
     unsigned line = 0;
 };
 
+/// A key that a count looked up, and whether its default stood in for it.
+struct asked_key {
+    std::string_view key;
+    bool by_default = false;
+};
+
 struct page {
     std::string_view name;
     std::string_view base_name{};
@@ -159,6 +166,7 @@ struct page {
     vector<definition> definitions{};
     vector<page_key> keys{};
     vector<std::string_view> without{};
+    vector<std::string_view> ignored{};  ///< keys that files have and the class computes nothing by
     vector<block> blocks{};
     vector<std::string_view> classes{};
     vector<page_condition> conditions{};
@@ -166,7 +174,8 @@ struct page {
     const page* base = nullptr;
     std::string_view text{};  ///< where it stands, with others
     unsigned line = 0;
-    bool is_used = false;  ///< by the model that is being read
+    bool is_used = false;               ///< by the model that is being read
+    mutable vector<asked_key> asked{};  ///< by the count of that model
 
     /// The `model_type` whose page this is: "t5" of "t5.encoder", a page of one side.
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
@@ -177,6 +186,18 @@ struct page {
             p = p->base;
         }
         return p != nullptr;
+    }
+    void note_asked(std::string_view key, bool by_default) const {
+        for (asked_key& known : asked) {
+            if (known.key == key) {
+                known.by_default = known.by_default || by_default;
+                return;
+            }
+        }
+        asked.push_back({key, by_default});
+    }
+    [[nodiscard]] bool was_asked(std::string_view key) const {
+        return std::any_of(asked.begin(), asked.end(), [key](const asked_key& known) { return known.key == key; });
     }
     [[nodiscard]] const definition* find_definition(std::string_view wanted) const {
         for (const definition& known : definitions) {

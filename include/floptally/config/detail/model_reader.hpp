@@ -11,6 +11,7 @@
 #include <floptally/config/detail/class_sizes.hpp>
 #include <floptally/config/detail/classes.hpp>
 #include <floptally/config/detail/heads.hpp>
+#include <floptally/config/detail/inner_page.hpp>
 #include <floptally/config/detail/layers.hpp>
 #include <floptally/config/detail/name_memory.hpp>
 #include <floptally/config/detail/rows.hpp>
@@ -30,15 +31,6 @@
 #include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
-
-/// The way in which a model that is a part of another one is read.
-struct as_part {
-    std::string_view suffix;                        ///< of the class whose head it has; empty: the page's first
-    bool tied = false;                              ///< the outer config ties its lm_head to the embedding
-    std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
-    bool pooled = false;                            ///< the outer model reads this one's pooled output
-    bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
-};
 
 /// The reader of the config of one model by its page: layers, then the head. A model with models inside has
 /// `composite_reader`.
@@ -91,18 +83,23 @@ class model_reader {
             if (options_.mtp_layers != 0) {
                 refuse("mtp", {"needs a class with an lm_head; architectures names one without"});
             }
-            note_class_sizes(scope_, notes_);
+            note_sizes();
             return finished_tower();
         }
         add_embedding();
         add_mtp();
-        note_class_sizes(scope_, notes_);
+        note_sizes();
         return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
     [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()).page; }
 
   private:
+    void note_sizes() {
+        scope* const encoder = encoder_.get() == nullptr ? nullptr : &encoder_->names();
+        note_class_sizes(scope_, part_ == nullptr ? nullptr : part_->outer, encoder, notes_);
+    }
+
     /// Opens the other side, whose names this page may read: `encoder.h`.
     void open_encoder() {
         const other_side side = encoder_of(scope_.of());

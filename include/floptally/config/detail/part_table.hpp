@@ -191,7 +191,7 @@ inline constexpr part_kind part_kinds[] = {
     if (p.on("detached")) {
         made = made.detached();
     }
-    if (const value* name = p.find("named"); name != nullptr && name->type == value::kind::text) {
+    if (const value* name = p.worth("named"); name != nullptr && name->type == value::kind::text) {
         made = made.renamed(
             [name](const component_name& own) { return own.is_elementwise() ? own : component_name(name->text); });
     }

@@ -73,9 +73,10 @@ class page_parser {
             do {
                 with(from);
             } while (from.take(","));
-        } else if (word == "without") {
+        } else if (word == "without" || word == "ignores") {
+            vector<std::string_view>& keys = word == "without" ? page_.without : page_.ignored;
             do {
-                page_.without.push_back(from.required_word("the name of a key", true));
+                keys.push_back(from.required_word("the name of a key", true));
             } while (from.take(","));
         } else if (word == "classes") {
             while (!from.at_end()) {
@@ -187,6 +188,9 @@ class page_parser {
         }
         if (from.take("each")) {
             key.each = true;
+        }
+        if (from.take("unsaid")) {
+            key.unsaid = true;
         }
         if (from.take("from")) {
             key.least = limit(from);
