@@ -9,9 +9,9 @@
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/hardware/precision_words.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/text/error.hpp>
 
-#include "did_you_mean.hpp"
 #include "units.hpp"
 
 namespace floptally::detail::python {
@@ -22,16 +22,16 @@ namespace {
 precision to_precision(py::handle used) {
     const auto text = py::str(used).cast<std::string>();
     const std::string name = py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
-    try {
-        return precision_named(name);
-    } catch (const error& problem) {
-        std::vector<std::string_view> known;
-        for (std::size_t i = 0; i < precision_count; ++i) {
-            known.push_back(floptally::name(static_cast<precision>(i)));
-        }
-        known.insert(known.end(), {"bfloat16", "float16", "float32", "float64"});
-        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
-    }
+    return with_hint(
+        name, [](std::string_view word) { return precision_named(word); },
+        [] {
+            std::vector<std::string_view> known;
+            for (std::size_t i = 0; i < precision_count; ++i) {
+                known.push_back(floptally::name(static_cast<precision>(i)));
+            }
+            known.insert(known.end(), {"bfloat16", "float16", "float32", "float64"});
+            return known;
+        });
 }
 
 template <auto Text>
@@ -63,6 +63,15 @@ chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used, co
     return choose_peak(
         to_product(part), peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
         name(to_precision(used)), kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
+}
+
+std::optional<std::vector<precision_setting>> precisions_of(py::handle precisions, const std::string& product,
+                                                            py::handle clock_mhz) {
+    if (precisions.is_none()) {
+        return {};
+    }
+    return precision_settings_named(to_text(precisions, "precisions"),
+                                    product.empty() ? std::nullopt : std::optional(product), to_clock_mhz(clock_mhz));
 }
 
 chosen_peak peak_of(const arguments& given) {
