@@ -19,9 +19,10 @@
 
 namespace {
 
-void print(const char* name, const floptally::load_spread& of) {
-    const std::string over_min = of.max_over_min ? std::to_string(*of.max_over_min) : "-";
-    std::printf("%-8s %10.6f %10s %14.6f\n", name, of.max_over_mean.ratio(), over_min.c_str(), of.range_over_max);
+void print(const char* name, const floptally::load_spread& spread) {
+    const std::string over_min = spread.max_over_min ? std::to_string(*spread.max_over_min) : "-";
+    std::printf("%-8s %10.6f %10s %14.6f\n", name, spread.max_over_mean.ratio(), over_min.c_str(),
+                spread.range_over_max);
 }
 
 void balance(std::vector<std::uint32_t> lengths, std::uint64_t ranks) {

@@ -45,11 +45,11 @@ workload of_images(const std::string& name, const std::vector<workloads::visual_
 
 /// The ranks of samples dealt by descending cost (of all loads together) to the first rank … the last, the last … the
 /// first, and again.
-assignment snake(const workload& of, std::size_t ranks) {
-    const std::size_t count = of.costs.size() / of.loads;
+assignment snake(const workload& work, std::size_t ranks) {
+    const std::size_t count = work.costs.size() / work.loads;
     std::vector<flops> sums(count);
-    for (std::size_t i = 0; i < of.costs.size(); ++i) {
-        sums[i / of.loads] += of.costs[i];
+    for (std::size_t i = 0; i < work.costs.size(); ++i) {
+        sums[i / work.loads] += work.costs[i];
     }
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -59,17 +59,17 @@ assignment snake(const workload& of, std::size_t ranks) {
         const std::size_t place = i % (2 * ranks);
         rank_of[order[i]] = static_cast<std::uint32_t>(place < ranks ? place : 2 * ranks - 1 - place);
     }
-    return floptally::assigned(of.costs, rank_of, ranks, of.loads);
+    return floptally::assigned(work.costs, rank_of, ranks, work.loads);
 }
 
-void print_row(const workload& of, std::size_t ranks) {
+void print_row(const workload& work, std::size_t ranks) {
     const auto seed = [&](balance_seed which) {
-        return floptally::partition(of.costs, ranks, {.seed = which, .loads = of.loads, .budget = 0});
+        return floptally::partition(work.costs, ranks, {.seed = which, .loads = work.loads, .budget = 0});
     };
-    std::printf("| %s | %zu", of.name.c_str(), ranks);
+    std::printf("| %s | %zu", work.name.c_str(), ranks);
     for (const assignment& found :
-         {floptally::contiguous(of.costs, ranks, of.loads), snake(of, ranks), seed(balance_seed::longest_first),
-          seed(balance_seed::differencing), floptally::partition(of.costs, ranks, {.loads = of.loads})}) {
+         {floptally::contiguous(work.costs, ranks, work.loads), snake(work, ranks), seed(balance_seed::longest_first),
+          seed(balance_seed::differencing), floptally::partition(work.costs, ranks, {.loads = work.loads})}) {
         std::printf(" | %.4f", floptally::max_over_mean(floptally::spreads_of(found)));
     }
     std::printf(" |\n");

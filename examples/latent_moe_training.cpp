@@ -48,7 +48,7 @@ void print_phases(const std::string& name, const breakdown& work, view seen) {
 int main() {
     // A plan: everything frozen but adapters of rank 16 beside each matrix of the attention; layers are recomputed.
     const training_plan lora{.recomputed = recompute::full,
-                             .rules = {{"*", weight_state::frozen}, {"attention.*", weight_state::lora, 16}}};
+                             .weights = {{"*", weight_state::frozen}, {"attention.*", weight_state::lora, 16}}};
     const flop_counter step(model, conventions::exact, lora);
     const flop_counter whole(model, conventions::exact, {.recomputed = recompute::full});
 
@@ -73,10 +73,10 @@ int main() {
     print_phases("all weights train, useful", whole.evaluate(all), view::useful);
 
     std::printf("\n%-28s %20s %20s\n", "component", "forward", "backward");
-    for (const component_flops& one : tuning.components()) {
-        std::printf("%-28s %20s %20s\n", std::string(one.name.view()).c_str(),
-                    to_string(one.get(view::useful, phase::forward)).c_str(),
-                    to_string(one.backward(view::useful)).c_str());
+    for (const component_flops& component : tuning.components()) {
+        std::printf("%-28s %20s %20s\n", std::string(component.name.view()).c_str(),
+                    to_string(component.get(view::useful, phase::forward)).c_str(),
+                    to_string(component.backward(view::useful)).c_str());
     }
 
     const padding_flops padding = padding_of(step, batch);

@@ -35,11 +35,11 @@ struct file_ranges {
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        for (const document& one : documents) {
-            const std::uint64_t tokens = one.last - one.first;
-            if (one.last < one.first || tokens > longest) {
+        for (const document& text : documents) {
+            const std::uint64_t tokens = text.last - text.first;
+            if (text.last < text.first || tokens > longest) {
                 throw error("documents", "must have 0 to " + std::to_string(longest) + " tokens, got " +
-                                             std::to_string(one.first) + " to " + std::to_string(one.last));
+                                             std::to_string(text.first) + " to " + std::to_string(text.last));
             }
             visit(sequence{.length = static_cast<std::uint32_t>(tokens)},
                   sequence{.length = static_cast<std::uint32_t>((tokens + 63) / 64 * 64)});
@@ -69,13 +69,13 @@ class thread_reducer {
     }
 
   private:
-    template <class Of>
-    void combine(std::span<std::uint64_t> words, Of of) {
+    template <class Operation>
+    void combine(std::span<std::uint64_t> words, Operation combined) {
         all_->given[rank_] = words;
         all_->meet.arrive_and_wait();  // all ranks have come
         std::vector<std::uint64_t> result(words.size(), 0);
         for (const std::span<const std::uint64_t> theirs : all_->given) {
-            std::transform(theirs.begin(), theirs.end(), result.begin(), result.begin(), of);
+            std::transform(theirs.begin(), theirs.end(), result.begin(), result.begin(), combined);
         }
         all_->meet.arrive_and_wait();  // all ranks have read
         std::copy(result.begin(), result.end(), words.begin());
@@ -123,9 +123,9 @@ flops train(thread_group& all, std::uint64_t rank) {
         }
     }
     if (rank == 0) {
-        for (const metric& one : metrics(steps, steps.run(), "train/")) {
-            std::printf("%-34s %12.3f  %s, %s\n", one.name.c_str(), one.value, std::string(one.convention).c_str(),
-                        std::string(one.counted).c_str());
+        for (const metric& logged : metrics(steps, steps.run(), "train/")) {
+            std::printf("%-34s %12.3f  %s, %s\n", logged.name.c_str(), logged.value,
+                        std::string(logged.convention).c_str(), std::string(logged.counted).c_str());
         }
     }
     return steps.run().totals.useful;
@@ -140,8 +140,8 @@ int main() {
     for (std::uint64_t rank = 0; rank < ranks; ++rank) {
         threads.emplace_back([&all, &totals, rank] { totals[rank] = train(all, rank); });
     }
-    for (std::thread& one : threads) {
-        one.join();
+    for (std::thread& rank : threads) {
+        rank.join();
     }
 
     // All documents, counted by one rank.

@@ -18,10 +18,12 @@
 #include <vector>
 
 #include <floptally/balance/balance.hpp>
-#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/canonical_groups.hpp>
+#include <floptally/balance/exchange_plan.hpp>
 #include <floptally/balance/sample_loads.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/mpi.hpp>
+#include <floptally/parallel/packing.hpp>
 
 #include "document_lengths.hpp"
 
@@ -167,8 +169,8 @@ void train() {
     for (std::uint64_t microbatch = 0; microbatch < window; ++microbatch) {
         microbatches.push_back(loaded_by(plan.for_rank(rank, microbatch)));
     }
-    for (moving_samples& one : microbatches) {
-        under_way.push_back(exchanger.start(one.how, one.sent, one.received));
+    for (moving_samples& samples : microbatches) {
+        under_way.push_back(exchanger.start(samples.how, samples.sent, samples.received));
     }
     const std::vector<std::uint64_t> none(lengths.size());
     trained_samples trained{.times = none, .results = none, .tokens = tally{model.masks()}};

@@ -153,9 +153,9 @@ int main() {
         steps.microbatch().add_cu_seqlens(cu_seqlens);
         steps.end_step(1.25);  // seconds, as a GPU's timer says; end_step() takes the host's clock
     }
-    for (const metric& one : metrics(steps, steps.run(), "train/")) {
-        if (one.name == "train/mfu_pct" || one.name == "train/tokens_per_second") {
-            std::printf("%-28s %.3f (%s)\n", one.name.c_str(), one.value, std::string(one.counted).c_str());
+    for (const metric& logged : metrics(steps, steps.run(), "train/")) {
+        if (logged.name == "train/mfu_pct" || logged.name == "train/tokens_per_second") {
+            std::printf("%-28s %.3f (%s)\n", logged.name.c_str(), logged.value, std::string(logged.counted).c_str());
         }
     }
 }

@@ -60,7 +60,7 @@ int main() {
 
     // The adapters alone train: gradients pass the frozen layers, down to the first adapter.
     training_plan adapters;
-    adapters.rules = {{"*", weight_state::frozen}, {"adapter", weight_state::trainable}};
+    adapters.weights = {{"*", weight_state::frozen}, {"adapter", weight_state::trainable}};
     const std::vector<model_part> parts = parts_of(model);
     const breakdown tuning = evaluate(parts, batch, conventions::exact, adapters);
     std::printf("%-18s %s%s\n", "adapters train", to_string(tuning.total()).c_str(),

@@ -48,9 +48,9 @@ double measured_peak_tflops() {
     const auto start = std::chrono::steady_clock::now();
     while (seconds_since(start) < 0.3) {
         std::uint64_t ran = 0;
-        const auto one = std::chrono::steady_clock::now();
+        const auto began = std::chrono::steady_clock::now();
         training::matmul(a.view(), b.view(), c.view(), ran);
-        best = std::max(best, static_cast<double>(ran) / 1e12 / seconds_since(one));
+        best = std::max(best, static_cast<double>(ran) / 1e12 / seconds_since(began));
     }
     return best;
 }

@@ -23,8 +23,8 @@ int main() {
                           "out_hidden_size": 3584, "patch_size": 14, "spatial_merge_size": 2, "window_size": 112,
                           "fullatt_block_indexes": [7, 15, 23, 31]}})"));
     training_plan plan;
-    plan.rules.push_back({.weights = "vision.*", .state = weight_state::frozen}, "rules");
-    plan.rules.push_back({.weights = "vision.merger", .state = weight_state::trainable}, "rules");
+    plan.weights.push_back({.weights = "vision.*", .state = weight_state::frozen}, "weights");
+    plan.weights.push_back({.weights = "vision.merger", .state = weight_state::trainable}, "weights");
     const flop_counter counted(model, conventions::exact, plan);
 
     // Every microbatch: boundaries of the packed text, whose lengths count the image tokens too, and the grids (t, h,

@@ -54,9 +54,9 @@ inline std::vector<floptally::tally> tallies_of(const std::vector<visual_sample>
 
 /// Two loads of each sample: those on the language model and on the vision tower.
 inline std::vector<floptally::flops> loads_of(const std::vector<visual_sample>& samples) {
-    const std::vector<floptally::load_rule> rules{{.components = "*", .load = 0},
-                                                  {.components = "vision.*", .load = 1}};
-    return floptally::sample_loads(vision_language_model(), tallies_of(samples), rules);
+    const std::vector<floptally::component_load> loads{{.components = "*", .load = 0},
+                                                       {.components = "vision.*", .load = 1}};
+    return floptally::sample_loads(vision_language_model(), tallies_of(samples), loads);
 }
 
 }  // namespace workloads

@@ -55,12 +55,12 @@ class tape {
     /// Element-wise over its inputs, with weights of its own where `component` says so.
     tensor mix(const std::vector<tensor>& inputs, const std::string& component = {}) {
         bool requires_grad = !component.empty() && rules_(component, "", layer_).is == state::trainable;
-        for (const tensor& one : inputs) {
-            requires_grad = requires_grad || values_[one.id];
+        for (const tensor& entry : inputs) {
+            requires_grad = requires_grad || values_[entry.id];
         }
         const tensor out = add(requires_grad);
-        for (const tensor& one : inputs) {
-            products_.push_back({"", 0, {one.id, one.id}, out.id, region_, layer_, in_layer_, 0});
+        for (const tensor& entry : inputs) {
+            products_.push_back({"", 0, {entry.id, entry.id}, out.id, region_, layer_, in_layer_, 0});
         }
         return out;
     }
@@ -95,12 +95,12 @@ class tape {
         ++core_;
         std::vector<tensor> scores;
         std::vector<tensor> outputs;
-        for (const kind_of_keys& one : kinds) {
-            scores.push_back(product(component, 2 * one.pairs * heads * dim, q, one.keys, core_, true));
+        for (const kind_of_keys& kind : kinds) {
+            scores.push_back(product(component, 2 * kind.pairs * heads * dim, q, kind.keys, core_, true));
         }
         const tensor probabilities = mix(scores);
-        for (const kind_of_keys& one : kinds) {
-            outputs.push_back(product(component, 2 * one.pairs * heads * dim, probabilities, one.keys, core_));
+        for (const kind_of_keys& kind : kinds) {
+            outputs.push_back(product(component, 2 * kind.pairs * heads * dim, probabilities, kind.keys, core_));
         }
         return mix(outputs);
     }
@@ -156,22 +156,22 @@ class tape {
                 }
             }
         }
-        for (const record& one : products_) {
-            sums& sum = total[one.component];
-            sum.phase[0] += how.forward ? one.flops : 0;
+        for (const record& entry : products_) {
+            sums& sum = total[entry.component];
+            sum.phase[0] += how.forward ? entry.flops : 0;
             if (!how.backward) {
                 continue;
             }
-            const bool is_core = one.core != 0 && cores.count(one.core) != 0;
+            const bool is_core = entry.core != 0 && cores.count(entry.core) != 0;
             if (is_core) {
-                sum.fused += one.flops * (2 - one.run + (one.scores ? 1U : 0U));
+                sum.fused += entry.flops * (2 - entry.run + (entry.scores ? 1U : 0U));
             }
-            const bool due = one.layer < 0 || (one.layer + 1) % how.every == 0;
+            const bool due = entry.layer < 0 || (entry.layer + 1) % how.every == 0;
             const bool again =
-                (how.recompute_layers && one.in_layer && regions.count(one.region) != 0) ||
+                (how.recompute_layers && entry.in_layer && regions.count(entry.region) != 0) ||
                 (how.recompute_cores && is_core) ||
-                (how.recomputed.count(one.component) != 0 && components.count({one.region, one.component}) != 0);
-            sum.phase[3] += due && again ? one.flops : 0;
+                (how.recomputed.count(entry.component) != 0 && components.count({entry.region, entry.component}) != 0);
+            sum.phase[3] += due && again ? entry.flops : 0;
         }
         total.erase("");
         return total;

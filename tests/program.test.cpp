@@ -99,6 +99,10 @@ class work_folder {
         write("small.json", R"({"model_type": "llama", "architectures": ["LlamaForCausalLM"], "vocab_size": 97,
             "hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4,
             "num_key_value_heads": 2})");
+        write("moe.json", R"({"model_type": "qwen3_moe", "architectures": ["Qwen3MoeForCausalLM"], "vocab_size": 97,
+            "hidden_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 16,
+            "intermediate_size": 96, "num_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 32,
+            "decoder_sparse_step": 1, "mlp_only_layers": [], "tie_word_embeddings": false})");
         write("mistyped.json",
               R"({"model_type": "phi3", "architectures": ["Phi3ForCausalLM"], "intermediate_sise": 7})");
         write("experts.json", R"({"model_type": "experts", "vocab_size": 7, "hidden_size": 8, "num_attention_heads": 2,
@@ -240,9 +244,17 @@ constexpr refusal refusals[] = {
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
      "microbatches: is missing; give --microbatches N"},
     {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
-     R"(tokens: must be a whole number from 1 to 10^18, as 15e12, got "1.5")"},
+     R"(tokens: must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), got "1.5")"},
+    {"plan --config llama.json --lengths 5 --tokens 15Q --gpus 4 --peak-tflops 9",
+     R"(tokens: must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), got "15Q")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
-     "mfu: must be at most 100 %, got 400"},
+     R"(mfu: must be above 0 and at most 100 %, as 40% or 0.4, got "400")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu %",
+     R"(mfu: must be above 0 and at most 100 %, as 40% or 0.4, got "%")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 989e12",
+     "peak_tflops: is in TFLOP/s, of one GPU, and none has 9.89e+14; if that is FLOP/s, give 989"},
+    {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --accelerator H100SXM",
+     R"(accelerator: no known part is called "H100SXM"; nearest: H100 SXM; `floptally accelerators` lists the known parts)"},
     {"flops --config", "config: needs a value"},
     {"flops --config ''", R"(config: cannot read "")"},
     {"flops --config /no/such.json --lengths 5", R"(config: cannot read "/no/such.json")"},
@@ -501,7 +513,7 @@ constexpr refusal refusals[] = {
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 5 --precisions @0-32=9",
      "layers: must be some of the 32 layers, got 0 to 33"},
     {"mfu --config m.json --lengths 5 --seconds 1 --gpus 1 --peak-tflops 5 --precisions mpl=9",
-     R"(component: this model counts none named "mpl")"},
+     R"(component: this model counts no component named "mpl")"},
     {"flops --config small.json --lengths 5 --rules '*=frozen,*/q_prj=lora4'",
      R"(rules[1]: no weight is named "*/q_prj"; known: embedding, norm, attention.qkv/q_proj, attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, mlp/down_proj, lm_head)"},
     {"flops --config small.json --lengths 5 --rules ''", R"(rules[0]: must be WEIGHTS=STATE, apart by commas, got "")"},
@@ -522,7 +534,7 @@ constexpr refusal refusals[] = {
     {"flops --config small.json --lengths 5 --rules 'norm=lora4'",
      R"(rules[0]: LoRA needs a weight matrix, and "norm" has none that an adapter fits)"},
     {"flops --config small.json --lengths 5 --recompute-components mpl",
-     R"(recompute_components: this model counts none named "mpl")"},
+     R"(recompute_components: this model counts no component named "mpl")"},
     {"flops --config small.json --lengths 5 --recompute-components mlp,",
      R"(recompute_components: must be components apart by commas, got "mlp,")"},
     {"flops --config small.json --lengths 5 --repeated mlp",
@@ -1250,6 +1262,34 @@ TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an
     CHECK(table.find("\nattention.core ") != std::string::npos);
 }
 
+TEST_CASE("F77: the MBU of experts is at most, unless the distinct ones were measured") {
+    const std::string decode =
+        "bytes --config moe.json --phase forward --new-tokens 1@100,1@100,1@100,1@100 --gpus 1 --memory-tbps 0.001 ";
+    const json bound = run_json(decode + "--seconds 1");
+    CHECK_FALSE(bound.contains("mbu"));
+    CHECK(bound["mbu_uniform"] < bound["mbu_at_most"]);
+    for (const char* format : {"table", "markdown"}) {
+        const std::string text = run(decode + "--seconds 1 --format " + format).out;
+        CHECK(text.find("MBU at most ") != std::string::npos);
+        CHECK(text.find(" %, uniform estimate: ") != std::string::npos);
+    }
+    const json measured = run_json(decode + "--seconds 1 --distinct-experts 10");
+    CHECK(measured["distinct_experts"] == "10");
+    CHECK(measured["at_most"].empty());
+    CHECK(measured["mbu"] < bound["mbu_at_most"]);
+    const double moved = static_cast<double>(number(measured["total"]["bytes"]["cache"]) +
+                                             number(measured["total"]["bytes"]["weights"]));
+    CHECK(near(measured["mbu"], moved / 1e9));
+    // 3 matrices of 64 by 32, two bytes an element.
+    CHECK(number(bound["total"]["bytes"]["weights"]) - number(measured["total"]["bytes"]["weights"]) ==
+          (2 * 8 - 10) * 3 * 64 * 32 * 2);
+    CHECK(run(decode + "--seconds 1e-9 --distinct-experts 10").out.find("\nmore bytes than the memory could move: ") !=
+          std::string::npos);
+    CHECK(run(decode + "--distinct-experts 17").err ==
+          "floptally: error: distinct_experts: must be from 4 to 16: of 8 experts in each of 2 layers and 1 batch, got "
+          "17\n");
+}
+
 TEST_CASE("waterfall: what is bound by memory, where a bandwidth is known") {
     const std::string decode =
         "waterfall --config llama.json --phase forward --new-tokens 1@100 --seconds 0.02 --gpus 1 ";
@@ -1297,6 +1337,53 @@ TEST_CASE("plan: a run's days, exact and by 6ND") {
     CHECK(near(made["exact"]["days"], flops / (989e12 * 0.4) / 86400 / 1024));
     CHECK(near(made["6ND"]["flops"], 6 * static_cast<double>(number(made["parameters"])) * 8e12));
     CHECK(made["parameters"] == run_json("flops --config llama.json --lengths 8192")["parameters"]["active"]);
+}
+
+TEST_CASE("F76: plan tells per cent from fractions, and takes tokens as people write them") {
+    const auto made = [](const std::string& said) {
+        return run_json("plan --config llama.json --lengths 8192 --gpus 1024 --peak-tflops 989 " + said);
+    };
+    const json right = made("--tokens 15000000000000 --mfu 40%");
+    CHECK(near(right["mfu"], 0.4));
+    CHECK(right["notes"].empty());
+    CHECK(near(right["exact"]["days"], 421651971833856.0 / 8192 * 15e12 / (989e12 * 0.4) / 86400 / 1024));
+    CHECK(made("--tokens 15T --mfu 0.4") == right);  // was 0.4 %: a hundred times as many days
+    CHECK(made("--tokens 15000B --mfu 0.4") == right);
+    CHECK(made("--tokens 15000g --mfu '40 %'") == right);
+    CHECK(made("--tokens 1.5e13 --mfu 0.40") == right);
+    CHECK(made("--tokens 0.015e15 --mfu 40.0%") == right);
+    CHECK(made("--tokens 15000000M --mfu 0.4") == right);
+    CHECK(made("--tokens 15000000000k --mfu 0.4") == right);
+    CHECK(made("--tokens 0.123456789012345678e18 --mfu 1e-2%")["tokens"] == "123456789012345678");
+    json bare = made("--tokens 15T --mfu 40");
+    CHECK(bare["notes"] ==
+          json::array({"mfu 40 is taken for 40 %; write 40%, since a bare number above 1 will be an error"}));
+    bare["notes"] = json::array();
+    CHECK(bare == right);
+    json unsaid = made("--tokens 15T");
+    CHECK(unsaid["notes"] == json::array({"mfu is taken to be 40 %, since none is given"}));
+    CHECK(made("--tokens 15T --mfu 0.4%")["mfu"] == 0.004);
+    CHECK(made("--tokens 15T --mfu 1")["notes"] == json::array({"mfu 1 is the whole, 100 %; one per cent is 1%"}));
+    CHECK(made("--tokens 15T --mfu 0.04%")["notes"] ==
+          json::array({"an MFU of 0.04 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
+    CHECK(run("plan --config llama.json --lengths 8192 --gpus 8 --peak-tflops 989 --tokens 15T --mfu 40")
+              .out.find("\nnote: mfu 40 is taken for 40 %; ") != std::string::npos);
+}
+
+TEST_CASE("F76: an absurd MFU is noted at both ends") {
+    const auto notes = [](const std::string& said) {
+        return run_json("mfu --config llama.json --lengths 8192 --gpus 1 --accelerator 'H100 SXM' " + said)["notes"];
+    };
+    CHECK(notes("--seconds 1").empty());
+    CHECK(notes("--seconds 1 --precision bf16-mixed").empty());
+    CHECK(notes("--seconds 0.4").size() == 1);
+    // 421.65 TFLOP, and milliseconds for seconds.
+    CHECK(notes("--seconds 1000") ==
+          json::array({"an MFU of 0.0426 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
+    // A decode step waits for memory.
+    CHECK(run_json("mfu --config llama.json --new-tokens 1@100 --phase forward --gpus 1 --accelerator 'H100 SXM' "
+                   "--seconds 0.02")["notes"]
+              .empty());
 }
 
 // ---- the rest ----

@@ -229,17 +229,17 @@ TEST_CASE("an error leaves a large cost as it was", "[sizes][errors]") {
     CHECK(model == before);
 }
 
-TEST_CASE("a plan of 40 rules trains what it names", "[sizes]") {
+TEST_CASE("a plan of 40 settings trains what it names", "[sizes]") {
     const cost model = large_cost();
-    // Frozen throughout, but for every third of the first 117 components: 40 rules.
+    // Frozen throughout, but for every third of the first 117 components: 40 settings.
     training_plan plan;
-    plan.rules.push_back({.weights = "*", .state = weight_state::frozen}, "rules");
+    plan.weights.push_back({.weights = "*", .state = weight_state::frozen}, "weights");
     std::vector<bool> trains(components);
     for (u64 i = 0; i < 39; ++i) {
-        plan.rules.push_back({.weights = name_of(3 * i), .state = weight_state::trainable}, "rules");
+        plan.weights.push_back({.weights = name_of(3 * i), .state = weight_state::trainable}, "weights");
         trains[3 * i] = true;
     }
-    REQUIRE(plan.rules.size() == 40);
+    REQUIRE(plan.weights.size() == 40);
     const flop_counter counter(model, conventions::exact, plan);
     tally batch{counter.masks()};
     add_samples(batch);
@@ -250,8 +250,8 @@ TEST_CASE("a plan of 40 rules trains what it names", "[sizes]") {
         REQUIRE(work[name_of(i)].get(view::useful, phase::forward) == flops{forward_by_hand(i, false)});
         REQUIRE(work[name_of(i)].get(view::useful, phase::backward_weights) == flops{trains[i] ? weights : 0});
     }
-    // The last rule that names a weight holds, however many came before.
-    plan.rules.push_back({.weights = "*", .state = weight_state::frozen}, "rules");
+    // The last setting that names a weight holds, however many came before.
+    plan.weights.push_back({.weights = "*", .state = weight_state::frozen}, "weights");
     CHECK(flop_counter(model, conventions::exact, plan).total(batch) ==
           flop_counter(model, conventions::exact, {.counted = counted_passes::forward}).total(batch));
 }
@@ -337,7 +337,7 @@ TEST_CASE("adding to a tally of 40 masks and evaluating it allocate nothing", "[
     const cost model = large_cost();
     const flop_counter counter(model);
     mask_set with_towers = counter.masks();
-    with_towers.find_or_add(mask::merged_patches(2), "masks");
+    with_towers.find_or_add(unit::merged_patches(2), "masks");
     with_towers.include(modality::audio);
     tally batch{counter.masks()};
     tally other{counter.masks()};

@@ -3,8 +3,7 @@
 
 #include <cstdint>
 
-#include <floptally/rules/grid_rules.hpp>
-#include <floptally/rules/listed_rules.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/rule.hpp>
 
 /// An image that a model takes: its sides divide by every merge size of the zoo; of a model with a table of its patches

@@ -47,6 +47,93 @@ inline std::uint64_t parse_count(std::string_view text, const std::string& field
     return *value;
 }
 
+/// A whole number from 1 to 10^18 that may have a fraction, an exponent or a power of ten as a letter: "15T", "1.5e12",
+/// "250M"; K, M, B or G, and T. Its digits are counted, not rounded.
+inline std::uint64_t parse_large_count(std::string_view text, const std::string& field) {
+    constexpr std::uint64_t most = 1'000'000'000'000'000'000;
+    const auto fail = [&]() -> std::uint64_t {
+        throw error(field, fmt::format("must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), "
+                                       "got \"{}\"",
+                                       text));
+    };
+    std::string_view rest = text;
+    int zeros = 0;  // by which the point moves to the right
+    constexpr std::string_view letters = "kKmMbBgGtT";
+    constexpr int powers[] = {3, 3, 6, 6, 9, 9, 9, 9, 12, 12};
+    const std::size_t e = rest.find_first_of("eE");
+    if (e != std::string_view::npos) {
+        std::string_view exponent = rest.substr(e + 1);
+        exponent.remove_prefix(!exponent.empty() && exponent.front() == '+' ? 1 : 0);
+        const auto power = parse<int>(exponent);
+        if (!power || *power < 0 || *power > 18) {
+            return fail();
+        }
+        zeros = *power;
+        rest = rest.substr(0, e);
+    } else if (const std::size_t letter = letters.find(rest.empty() ? '-' : rest.back());
+               letter != std::string_view::npos) {
+        zeros = powers[letter];
+        rest.remove_suffix(1);
+    }
+    std::uint64_t value = 0;
+    bool after_point = false;
+    const auto add = [&](std::uint64_t digit) {
+        const bool fits = value <= (most - digit) / 10;
+        value = fits ? value * 10 + digit : 0;
+        return fits;
+    };
+    std::size_t digits = 0;
+    for (const char c : rest) {
+        if (c == '.' && !after_point) {
+            after_point = true;
+            continue;
+        }
+        digits += 1;
+        zeros -= after_point ? 1 : 0;
+        if (c < '0' || c > '9' || (zeros < 0 && c != '0')) {
+            return fail();
+        }
+        if (zeros >= 0 || !after_point) {
+            if (!add(static_cast<std::uint64_t>(c - '0'))) {
+                return fail();
+            }
+        }
+    }
+    for (; zeros > 0; --zeros) {
+        if (!add(0)) {
+            return fail();
+        }
+    }
+    return digits == 0 || value == 0 ? fail() : value;
+}
+
+/// A share of something, and what is to be said of how it was written.
+struct given_share {
+    double fraction = 0;
+    std::string note{};
+};
+
+/// A share from "40%", from a fraction up to 1, or from a bare number of per cent above 1, which has a note.
+inline given_share parse_share(std::string_view text, const std::string& field) {
+    const bool is_percent = !text.empty() && text.back() == '%';
+    std::string_view number = text.substr(0, text.size() - (is_percent ? 1 : 0));
+    number = number.substr(0, number.find_last_not_of(' ') + 1);
+    const auto value = parse<double>(number);
+    if (!value || !(*value > 0) || *value > 100) {
+        throw error(field, fmt::format("must be above 0 and at most 100 %, as 40% or 0.4, got \"{}\"", text));
+    }
+    if (is_percent) {
+        return {.fraction = *value / 100};
+    }
+    if (*value > 1) {
+        return {.fraction = *value / 100,
+                .note = fmt::format("{} {} is taken for {} %; write {}%, since a bare number above 1 will be an error",
+                                    field, number, number, number)};
+    }
+    return {.fraction = *value,
+            .note = *value < 1 ? "" : fmt::format("{} {} is the whole, 100 %; one per cent is 1%", field, number)};
+}
+
 /// The integers of a text, apart by white space or commas. A comma must be between two of them.
 inline std::vector<std::int64_t> parse_integers(std::string_view text, const std::string& field) {
     constexpr std::string_view blanks = " \t\r\n";

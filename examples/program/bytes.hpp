@@ -32,7 +32,9 @@ inline void add_memory_options(cxxopts::Options& options) {
         "weight-bits", "of a weight as it is read", cxxopts::value<std::string>(), "16")(
         "gradient-bits", "of a weight's gradient", cxxopts::value<std::string>(), "16")(
         "activation-bits", "of an operand or a result", cxxopts::value<std::string>(), "16")(
-        "cache-bits", "of a cached key or value", cxxopts::value<std::string>(), "16");
+        "cache-bits", "of a cached key or value", cxxopts::value<std::string>(), "16")(
+        "distinct-experts", "experts whose weights were read, over all layers and batches, as measured",
+        cxxopts::value<std::string>(), "N");
 }
 
 inline void add_bytes_options(cxxopts::Options& options) {
@@ -57,6 +59,11 @@ inline std::uint64_t batches_of(const arguments& args) {
     return parse_count(args.text("batches").value_or("1"), "batches", 1, std::uint64_t{1} << 32U);
 }
 
+inline std::optional<std::uint64_t> distinct_experts_of(const arguments& args) {
+    const auto count = args.text("distinct-experts");
+    return count ? std::optional(parse_count(*count, "distinct_experts", 0, std::uint64_t{1} << 62U)) : std::nullopt;
+}
+
 /// The memory bandwidth in TB/s; none for an accelerator whose memory is not known.
 inline std::optional<double> memory_tbps_of(const arguments& args) {
     if (const auto given = args.text("memory-tbps")) {
@@ -72,6 +79,9 @@ inline floptally::step_bytes bytes_of(const arguments& args, const floptally::mo
     floptally::byte_counter counter(model, plan, bits_of(args), batches_of(args));
     const read_input input(args);
     floptally::add_input(input.get(), model, counter, spelling);
+    if (const auto count = distinct_experts_of(args)) {
+        counter.add_distinct_experts(*count);
+    }
     return counter.count();
 }
 
@@ -87,7 +97,8 @@ inline std::string run_bytes(const arguments& args) {
                                 .moved = bytes_of(args, model, counted.plan),
                                 .bits = bits_of(args),
                                 .batches = batches_of(args),
-                                .memory_tbps = memory_tbps_of(args)};
+                                .memory_tbps = memory_tbps_of(args),
+                                .distinct_experts = distinct_experts_of(args)};
     if (const auto seconds = args.text("seconds")) {
         if (counted.plan.counted != floptally::counted_passes::forward) {
             throw error("phase", "must be forward: an MBU is of a decode step");
@@ -97,7 +108,14 @@ inline std::string run_bytes(const arguments& args) {
         made.mbu = floptally::model_bandwidth_utilization(made.moved, parse_positive(*seconds, "seconds"),
                                                           gpus_of(args), tbps);
     }
-    return args.as_json() ? floptally::to_json(made).dump(2) + "\n" : floptally::to_table(made);
+    switch (args.choice("format", {"table", "json", "markdown"})) {
+        case 0:
+            return floptally::to_table(made);
+        case 1:
+            return floptally::to_json(made).dump(2) + "\n";
+        default:
+            return floptally::to_markdown(made);
+    }
 }
 
 }  // namespace program

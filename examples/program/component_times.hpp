@@ -11,7 +11,7 @@
 #include <floptally/json/component_json.hpp>
 #include <floptally/json/kineto_trace.hpp>
 #include <floptally/waterfall/component_times.hpp>
-#include <floptally/waterfall/module_rules.hpp>
+#include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace_times.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
@@ -61,10 +61,10 @@ inline std::optional<measured_times> read_times(const arguments& args,
         return {};
     }
     const floptally::trace_times made(floptally::load_kineto_trace(*trace),
-                                      modules ? floptally::module_rules_named(*modules) : floptally::module_rules{});
+                                      modules ? floptally::module_map_named(*modules) : floptally::module_map{});
     floptally::breakdown all;
-    for (const floptally::work_at_peak& one : work) {
-        all += one.work;
+    for (const floptally::work_at_peak& piece : work) {
+        all += piece.work;
     }
     return measured_times{{made.seconds(), made.parts(all)},
                           std::vector<std::string>(made.notes().begin(), made.notes().end())};

@@ -12,7 +12,7 @@
 
 #include <floptally/count/muon.hpp>
 #include <floptally/count/padding.hpp>
-#include <floptally/count/training_rules.hpp>
+#include <floptally/count/weight_setting_text.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/input/add_input.hpp>
@@ -50,7 +50,7 @@ inline void add_flops_options(cxxopts::Options& options) {
                                                          cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
         "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE")(
-        "strict", "a key of the config that looks like structure and that nothing reads is an error");
+        "strict", "a key of the config that nothing reads, and a size that it does not say, are errors");
 }
 
 inline floptally::model_config read_config(const arguments& args) {
@@ -102,19 +102,19 @@ inline floptally::training_plan read_plan(const arguments& args) {
     }
     if (const auto repeated = args.text("repeated")) {
         for (const std::string& text : comma_separated({*repeated})) {
-            const std::string_view one = text;
-            const std::size_t equals = one.rfind('=');
+            const std::string_view item = text;
+            const std::size_t equals = item.rfind('=');
             if (equals == std::string_view::npos || equals == 0 || equals > floptally::component_name::capacity) {
-                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", one));
+                throw error("repeated", fmt::format("must be WEIGHTS=RANKS, apart by commas, got \"{}\"", item));
             }
             plan.repeated.push_back(
-                {one.substr(0, equals), parse_count(one.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
+                {item.substr(0, equals), parse_count(item.substr(equals + 1), "repeated", 1, std::uint64_t{1} << 24U)},
                 "repeated");
         }
     }
     if (const auto rules = args.text("rules")) {
-        for (const floptally::plan_rule& rule : floptally::training_rules(*rules)) {
-            plan.rules.push_back(rule, "rules");
+        for (const floptally::weight_setting& setting : floptally::weight_settings_named(*rules)) {
+            plan.weights.push_back(setting, "rules");
         }
     }
     return plan;
@@ -122,9 +122,10 @@ inline floptally::training_plan read_plan(const arguments& args) {
 
 /// Throws where a component to be recomputed is not in the model, since it would silently be recomputed nowhere.
 inline void require_components(const floptally::cost& model, const floptally::training_plan& plan) {
-    for (const floptally::component_name& one : plan.recomputed_components) {
-        if (model.components().find(one) == model.components().size()) {
-            throw error("recompute_components", fmt::format("this model counts none named \"{}\"", one.view()));
+    for (const floptally::component_name& name : plan.recomputed_components) {
+        if (model.components().find(name) == model.components().size()) {
+            throw error("recompute_components",
+                        fmt::format("this model counts no component named \"{}\"", name.view()));
         }
     }
 }
@@ -136,7 +137,11 @@ decltype(auto) naming_options(Do what) {
         return what();
     } catch (const error& problem) {
         constexpr std::string_view of_plan = "plan.";
+        constexpr std::string_view of_weights = "plan.weights";
         const std::string text(problem.problem());
+        if (problem.field().starts_with(of_weights)) {
+            throw error(std::string("rules").append(problem.field().substr(of_weights.size())), text);
+        }
         if (problem.field().starts_with(of_plan)) {
             throw error(problem.field().substr(of_plan.size()), text);
         }

@@ -11,7 +11,7 @@
 #include <floptally/floptally.hpp>
 #include <floptally/hardware/peak.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/report.hpp>
 
 #include "arguments.hpp"
@@ -93,9 +93,10 @@ inline std::optional<floptally::mixed_precision> mixed_precision_of(const argume
     if (!precisions) {
         return {};
     }
-    return floptally::mixed_precision(floptally::flop_counter(model, counted.counted_as, plan), model.parts, plan,
-                                      floptally::precision_rules(*precisions, args.text("accelerator"), clock_of(args)),
-                                      peak_of(args).tflops);
+    return floptally::mixed_precision(
+        floptally::flop_counter(model, counted.counted_as, plan), model.parts, plan,
+        floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args)),
+        peak_of(args).tflops);
 }
 
 }  // namespace program

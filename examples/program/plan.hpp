@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
@@ -22,22 +23,9 @@ namespace program {
 inline void add_plan_options(cxxopts::Options& options) {
     add_flops_options(options);
     add_peak_options(options);
-    options.add_options("Run")("tokens", "of the whole run, real ones: 15e12 or an integer",
-                               cxxopts::value<std::string>(),
-                               "N")("mfu", "in per cent, as it was measured", cxxopts::value<std::string>(), "40");
-}
-
-/// A number of tokens, which may be written as 15e12.
-inline std::uint64_t parse_tokens(const std::string& text) {
-    if (const auto value = parse<std::uint64_t>(text); value && *value > 0) {
-        return *value;
-    }
-    const auto value = parse<double>(text);
-    if (!value || !(*value >= 1) || !(*value < 1e18) ||
-        *value != static_cast<double>(static_cast<std::uint64_t>(*value))) {
-        throw error("tokens", fmt::format("must be a whole number from 1 to 10^18, as 15e12, got \"{}\"", text));
-    }
-    return static_cast<std::uint64_t>(*value);
+    options.add_options("Run")("tokens", "of the whole run, real ones: 15T, 15e12 or an integer",
+                               cxxopts::value<std::string>(), "N")("mfu", "as it was measured: 40% or a fraction, 0.4",
+                                                                   cxxopts::value<std::string>(), "40%");
 }
 
 inline std::string run_plan(const arguments& args) {
@@ -48,10 +36,17 @@ inline std::string run_plan(const arguments& args) {
     if (of_batch == 0) {
         throw error("lengths", "have no token: the run's batches are taken to be like this one");
     }
-    const std::uint64_t tokens = parse_tokens(args.required("tokens", "N"));
-    const double mfu = parse_positive(args.required("mfu", "40"), "mfu");
-    if (mfu > 100) {
-        throw error("mfu", fmt::format("must be at most 100 %, got {}", mfu));
+    const std::uint64_t tokens = parse_large_count(args.required("tokens", "N"), "tokens");
+    const given_share mfu = parse_share(args.text("mfu").value_or("40%"), "mfu");
+    std::vector<std::string> notes;
+    if (!args.given("mfu")) {
+        notes.emplace_back("mfu is taken to be 40 %, since none is given");
+    }
+    if (!mfu.note.empty()) {
+        notes.push_back(mfu.note);
+    }
+    if (const std::string doubt = floptally::doubt_of(mfu.fraction, counted.plan.counted); !doubt.empty()) {
+        notes.push_back(doubt);
     }
     const std::uint64_t gpus = gpus_of(args);
     const double peak = peak_of(args).tflops;
@@ -65,7 +60,7 @@ inline std::string run_plan(const arguments& args) {
     const auto made = [&](const char* name, double of_one_batch) {
         const double flops = of_one_batch * batches;
         const double seconds =
-            floptally::detail::divide(flops / 1e12, static_cast<double>(gpus) * peak * mfu / 100, "mfu");
+            floptally::detail::divide(flops / 1e12, static_cast<double>(gpus) * peak * mfu.fraction, "mfu");
         return row{name, flops, seconds / 86400, seconds * static_cast<double>(gpus) / 3600};
     };
     const std::uint64_t parameters = counted.parameters.active.value_or(counted.parameters.total);
@@ -76,20 +71,25 @@ inline std::string run_plan(const arguments& args) {
                                    {"tokens", std::to_string(tokens)},
                                    {"gpus", gpus},
                                    {"peak_tflops", peak},
-                                   {"mfu", mfu / 100},
+                                   {"mfu", mfu.fraction},
                                    {"parameters", std::to_string(parameters)}};
-        for (const row& one : rows) {
-            out[one.name] = {{"flops", one.flops}, {"days", one.days}, {"gpu_hours", one.gpu_hours}};
+        for (const row& line : rows) {
+            out[line.name] = {{"flops", line.flops}, {"days", line.days}, {"gpu_hours", line.gpu_hours}};
         }
+        out["notes"] = notes;
         return out.dump(2) + "\n";
     }
     std::string table = fmt::format("{:<8}{:>14}{:>12}{:>16}\n", "", "FLOPs", "days", "GPU hours");
-    for (const row& one : rows) {
-        table += fmt::format("{:<8}{:>14.4g}{:>12.2f}{:>16.0f}\n", one.name, one.flops, one.days, one.gpu_hours);
+    for (const row& line : rows) {
+        table += fmt::format("{:<8}{:>14.4g}{:>12.2f}{:>16.0f}\n", line.name, line.flops, line.days, line.gpu_hours);
     }
-    return table +
-           fmt::format("{} tokens in batches like this one, {} GPUs at {} % of {} TFLOP/s; N is {} active parameters\n",
-                       tokens, gpus, mfu, peak, parameters);
+    table += fmt::format(
+        "{} tokens in batches like this one, {} GPUs at {:.6g} % of {} TFLOP/s; N is {} active parameters\n", tokens,
+        gpus, 100 * mfu.fraction, peak, parameters);
+    for (const std::string& note : notes) {
+        table += fmt::format("note: {}\n", note);
+    }
+    return table;
 }
 
 }  // namespace program

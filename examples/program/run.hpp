@@ -196,8 +196,8 @@ inline std::string run(int argc, char** argv) {
             continue;
         }
         cxxopts::Options options("floptally " + std::string(name), std::string(known.summary));
-        options.add_options()("format", "table or json; waterfall has markdown too", cxxopts::value<std::string>(),
-                              "FORMAT")("h,help", "this text");
+        options.add_options()("format", "table or json; bytes and waterfall have markdown too",
+                              cxxopts::value<std::string>(), "FORMAT")("h,help", "this text");
         if (known.add_options != nullptr) {
             known.add_options(options);
         }

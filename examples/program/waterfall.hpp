@@ -76,17 +76,17 @@ inline void add_whatif_options(cxxopts::Options& options) {
                                                "apart"};
     std::vector<cxxopts::HelpOptionDetails> known;
     for (const std::string& group : options.groups()) {
-        for (const cxxopts::HelpOptionDetails& one : options.group_help(group).options) {
-            known.push_back(one);
+        for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options) {
+            known.push_back(option);
         }
     }
     for (const std::string_view name : changeable) {
-        const auto is_it = [name](const cxxopts::HelpOptionDetails& one) {
-            return std::find(one.l.begin(), one.l.end(), name) != one.l.end();
+        const auto is_named = [name](const cxxopts::HelpOptionDetails& option) {
+            return std::find(option.l.begin(), option.l.end(), name) != option.l.end();
         };
-        const auto one = std::find_if(known.begin(), known.end(), is_it);
-        options.add_options("What if")(fmt::format("then-{}", name), one->desc, cxxopts::value<std::string>(),
-                                       one->arg_help);
+        const auto option = std::find_if(known.begin(), known.end(), is_named);
+        options.add_options("What if")(fmt::format("then-{}", name), option->desc, cxxopts::value<std::string>(),
+                                       option->arg_help);
     }
 }
 
@@ -110,13 +110,13 @@ inline floptally::attention_tile parse_tile(std::string_view text) {
 
 inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
     std::vector<floptally::time_apart> times;
-    for (const std::string_view one : parts_of_list(text, ',')) {
-        const std::size_t equals = one.find('=');
-        const auto seconds = equals == std::string_view::npos ? std::nullopt : parse<double>(one.substr(equals + 1));
+    for (const std::string_view item : parts_of_list(text, ',')) {
+        const std::size_t equals = item.find('=');
+        const auto seconds = equals == std::string_view::npos ? std::nullopt : parse<double>(item.substr(equals + 1));
         if (!seconds || equals == 0) {
-            throw error("apart", fmt::format("must be NAME=SECONDS, apart by commas, got \"{}\"", one));
+            throw error("apart", fmt::format("must be NAME=SECONDS, apart by commas, got \"{}\"", item));
         }
-        times.push_back({std::string(one.substr(0, equals)), *seconds});
+        times.push_back({std::string(item.substr(0, equals)), *seconds});
     }
     return times;
 }
@@ -136,12 +136,12 @@ inline std::optional<floptally::rank_times> read_ranks(const arguments& args, co
             return {};
         }
         std::vector<std::uint64_t> work;
-        for (const std::int64_t one : parse_integers(*loads, "rank_work")) {
-            if (one < 0) {
+        for (const std::int64_t load : parse_integers(*loads, "rank_work")) {
+            if (load < 0) {
                 throw error(floptally::indexed("rank_work", work.size()),
-                            fmt::format("must be at least 0, got {}", one));
+                            fmt::format("must be at least 0, got {}", load));
             }
-            work.push_back(static_cast<std::uint64_t>(one));
+            work.push_back(static_cast<std::uint64_t>(load));
         }
         return floptally::rank_times::of(work);
     }
@@ -176,9 +176,9 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
                                                             const std::vector<floptally::work_at_peak>& work) {
-    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(), [](const floptally::plan_rule& rule) {
-        return rule.state == floptally::weight_state::lora;
-    });
+    const bool adapts = std::any_of(
+        plan.weights.begin(), plan.weights.end(),
+        [](const floptally::weight_setting& setting) { return setting.state == floptally::weight_state::lora; });
     const auto tbps = memory_tbps_of(args);
     if (!tbps || (adapts && !args.text("memory-tbps"))) {
         return {};
@@ -272,8 +272,8 @@ inline std::string run_whatif(const arguments& args) {
         return out.dump(2) + "\n";
     }
     std::string table = fmt::format("{:<44}{:>14}{:>10}\n", "", "seconds", "MFU %");
-    const auto put = [&table](std::string_view name, const floptally::waterfall& one) {
-        table += fmt::format("{:<44}{:>14.6f}{:>10.2f}\n", name, one.seconds(), 100 * one.mfu());
+    const auto put = [&table](std::string_view name, const floptally::waterfall& step) {
+        table += fmt::format("{:<44}{:>14.6f}{:>10.2f}\n", name, step.seconds(), 100 * step.mfu());
     };
     put("measured", measured);
     put("then, with kernels that reach as much", then);

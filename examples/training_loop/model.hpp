@@ -73,9 +73,9 @@ class model {
     [[nodiscard]] std::vector<parameter*> parameters() {
         std::vector<parameter*> all{&embedding_, &final_norm_, &lm_head_};
         for (layer_parameters& layer : layers_) {
-            for (parameter* one : {&layer.attention_norm, &layer.query, &layer.key, &layer.values, &layer.output,
-                                   &layer.mlp_norm, &layer.gate, &layer.up, &layer.down}) {
-                all.push_back(one);
+            for (parameter* weights : {&layer.attention_norm, &layer.query, &layer.key, &layer.values, &layer.output,
+                                       &layer.mlp_norm, &layer.gate, &layer.up, &layer.down}) {
+                all.push_back(weights);
             }
         }
         return all;

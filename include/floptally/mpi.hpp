@@ -16,7 +16,6 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/failed_call.hpp>
 
 /// @file
 /// Reductions and exchanges of samples through MPI (its C API, 3.0 or later).

@@ -12,7 +12,7 @@
 #include <floptally/balance/exchange_agreement.hpp>
 #include <floptally/balance/exchange_plan.hpp>
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/text/failed_call.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Reductions and exchanges of samples through NCCL, over a communicator that the training already has. nccl.h brings
@@ -171,27 +171,27 @@ class nccl_exchanger {
     /// move together go in one call.
     void start(std::span<const nccl_payload> payloads) {
         prepare_together(static_cast<std::uint64_t>(rank_), agreement_, [&] {
-            for (const nccl_payload& one : payloads) {
-                require_exchange(one.how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_),
-                                 one.send, one.receive);
+            for (const nccl_payload& payload : payloads) {
+                require_exchange(payload.how, static_cast<std::uint64_t>(rank_), static_cast<std::uint64_t>(ranks_),
+                                 payload.send, payload.receive);
             }
         });
         detail::require_nccl(ncclGroupStart(), "ncclGroupStart");
         ncclResult_t queued = ncclSuccess;
         const char* call = "";
-        for (const nccl_payload& one : payloads) {
+        for (const nccl_payload& payload : payloads) {
             for (int peer = 0; peer < ranks_ && queued == ncclSuccess; ++peer) {
                 const auto with = static_cast<std::size_t>(peer);
-                if (one.how.send.counts[with] != 0) {
+                if (payload.how.send.counts[with] != 0) {
                     call = "ncclSend";
-                    queued = ncclSend(one.send.data() + one.how.send.displacements[with], one.how.send.counts[with],
-                                      ncclUint8, peer, group_, stream_);
+                    queued = ncclSend(payload.send.data() + payload.how.send.displacements[with],
+                                      payload.how.send.counts[with], ncclUint8, peer, group_, stream_);
                 }
                 queued = queued == ncclInProgress ? ncclSuccess : queued;  // the end of the group waits
-                if (queued == ncclSuccess && one.how.receive.counts[with] != 0) {
+                if (queued == ncclSuccess && payload.how.receive.counts[with] != 0) {
                     call = "ncclRecv";
-                    queued = ncclRecv(one.receive.data() + one.how.receive.displacements[with],
-                                      one.how.receive.counts[with], ncclUint8, peer, group_, stream_);
+                    queued = ncclRecv(payload.receive.data() + payload.how.receive.displacements[with],
+                                      payload.how.receive.counts[with], ncclUint8, peer, group_, stream_);
                 }
                 queued = queued == ncclInProgress ? ncclSuccess : queued;
             }
@@ -202,8 +202,8 @@ class nccl_exchanger {
     }
 
     void start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) {
-        const std::array<nccl_payload, 1> one{{{how, send, receive}}};
-        start(one);
+        const std::array<nccl_payload, 1> payload{{{how, send, receive}}};
+        start(payload);
     }
 
     /// Returns when all exchanges that were queued are done, or throws what became of them.

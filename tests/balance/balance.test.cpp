@@ -219,16 +219,16 @@ TEST_CASE("T1 loads of a sample by component add up to the batch, tower by tower
     CHECK(floptally::sample_costs(workloads::vision_language_model(), samples, view::padded) == whole);
 
     // Weights: 3 for one component, 2 for the rest.
-    const std::vector<floptally::load_rule> weighed{{.components = "*", .weight = 2},
-                                                    {.components = "attention.core", .weight = 3}};
+    const std::vector<floptally::component_load> weighed{{.components = "*", .weight = 2},
+                                                         {.components = "attention.core", .weight = 3}};
     const std::vector<flops> times = floptally::sample_loads(workloads::vision_language_model(), samples, weighed);
     REQUIRE(times.size() == samples.size());
     CHECK(std::accumulate(times.begin(), times.end(), flops{}) ==
           2 * work.total() + work["attention.core"].total(view::useful));
-    const std::vector<floptally::load_rule> partial{{.components = "vision.*"}};
+    const std::vector<floptally::component_load> partial{{.components = "vision.*"}};
     CHECK(error_of([&] {
               return floptally::sample_loads(workloads::vision_language_model(), samples, partial);
-          }).starts_with("rules: none matches \""));
+          }).starts_with("loads: none matches \""));
 }
 
 TEST_CASE("T2 equal counts: as many samples on every rank, those that cost nothing among them") {
@@ -805,16 +805,17 @@ TEST_CASE("T12 F25 weights of the user: cost_linear_vit for patches, cost_linear
 
     // Equal proportions of FLOPs, component by component: exactly vision and the rest, weighed.
     const flop_counter& model = workloads::vision_language_model();
-    const std::vector<floptally::load_rule> rules{{.components = "*", .weight = 5},
-                                                  {.components = "vision.*", .weight = 2}};
+    const std::vector<floptally::component_load> loads{{.components = "*", .weight = 5},
+                                                       {.components = "vision.*", .weight = 2}};
     const std::vector<flops> both = workloads::loads_of(receipts);
-    const std::vector<flops> weighted = floptally::sample_loads(model, samples, rules);
+    const std::vector<flops> weighted = floptally::sample_loads(model, samples, loads);
     REQUIRE(weighted.size() == samples.size());
     for (std::size_t i = 0; i < samples.size(); ++i) {
         CHECK(weighted[i] == 5 * both[2 * i] + 2 * both[2 * i + 1]);
     }
     // A weight of 0 leaves a part out.
-    const std::vector<floptally::load_rule> only_vision{{.components = "*", .weight = 0}, {.components = "vision.*"}};
+    const std::vector<floptally::component_load> only_vision{{.components = "*", .weight = 0},
+                                                             {.components = "vision.*"}};
     const std::vector<flops> vision = floptally::sample_loads(model, samples, only_vision);
     for (std::size_t i = 0; i < samples.size(); ++i) {
         CHECK(vision[i] == both[2 * i + 1]);

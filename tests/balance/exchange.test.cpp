@@ -15,10 +15,12 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/canonical_groups.hpp>
 #include <floptally/balance/exchange_agreement.hpp>
+#include <floptally/balance/exchange_plan.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/parallel/packed_row.hpp>
+#include <floptally/parallel/packing.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"

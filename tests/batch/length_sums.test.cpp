@@ -19,6 +19,7 @@
 
 #include "catch2.hpp"
 #include "sanitized.hpp"
+#include "whole_sums.hpp"
 
 namespace length_sums_test {
 namespace {
@@ -32,6 +33,7 @@ using floptally::mask_set;
 using floptally::max_sequence_length;
 using floptally::overflow;
 using namespace floptally::detail;
+using namespace whole_sums;
 
 mask_set set_of(const std::vector<mask>& masks) {
     mask_set set;

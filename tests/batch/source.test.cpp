@@ -25,6 +25,7 @@
 namespace source_test {
 namespace {
 
+namespace unit = floptally::unit;
 using floptally::adds_batches;
 using floptally::audio_clip;
 using floptally::batch_source;
@@ -667,7 +668,7 @@ TEST_CASE("Grids and clips of sound are sources, in slots too, and a split tally
 TEST_CASE("Equal samples are counted in one step, as if they were added one by one") {
     mask_set every = mask_set::of_towers();
     every.find_or_add(mask::sliding_window(3), "masks");
-    every.find_or_add(mask::merged_patches(2), "masks");
+    every.find_or_add(unit::merged_patches(2), "masks");
     tally at_once{every};
     at_once.add(floptally::equal_samples(grid{3, 4, 6}, 5));
     at_once.add(floptally::equal_samples(audio_clip{11}, 2));

@@ -10,8 +10,9 @@
 #include <random>
 #include <vector>
 
-#include <floptally/batch/length_sums.hpp>
 #include <floptally/rules/mask.hpp>
+
+#include "../whole_sums.hpp"
 
 namespace {
 
@@ -83,7 +84,7 @@ void sum_lengths(benchmark::State& state, const mask_set& masks) {
     for (auto _ : state) {
         const T* const data = values.data();
         benchmark::DoNotOptimize(data);
-        const auto sums = floptally::detail::sum_lengths(data, values.size(), masks);
+        const auto sums = whole_sums::sum_lengths(data, values.size(), masks);
         benchmark::DoNotOptimize(&sums);
     }
     count_items(state);
@@ -94,7 +95,7 @@ void sum_cu_seqlens(benchmark::State& state, const mask_set& masks) {
     for (auto _ : state) {
         const std::int32_t* const data = values.data();
         benchmark::DoNotOptimize(data);
-        const auto sums = floptally::detail::sum_cu_seqlens(data, values.size(), masks);
+        const auto sums = whole_sums::sum_cu_seqlens(data, values.size(), masks);
         benchmark::DoNotOptimize(&sums);
     }
     count_items(state);

@@ -15,15 +15,16 @@
 #include <random>
 #include <vector>
 
-#include <floptally/batch/length_sums.hpp>
 #include <floptally/rules/mask.hpp>
+
+#include "../whole_sums.hpp"
 
 namespace {
 
 using floptally::mask;
 using floptally::mask_set;
 using floptally::rule;
-using floptally::detail::length_sums;
+using whole_sums::length_sums;
 
 constexpr std::size_t sequences = 4096;
 
@@ -50,7 +51,7 @@ std::uint64_t run_lengths(const mask_set& masks, long repeats, std::int64_t long
     const std::vector<T> values(wide.begin(), wide.end());
     std::uint64_t sum = 0;
     for (long i = 0; i < repeats; ++i) {
-        const length_sums sums = floptally::detail::sum_lengths(values.data(), values.size(), masks);
+        const length_sums sums = whole_sums::sum_lengths(values.data(), values.size(), masks);
         sum += sums.tokens + (sums.pairs.empty() ? 0 : sums.pairs[0]);
     }
     return sum;
@@ -64,7 +65,7 @@ std::uint64_t run_boundaries(const mask_set& masks, long repeats, std::int64_t l
     }
     std::uint64_t sum = 0;
     for (long i = 0; i < repeats; ++i) {
-        const length_sums sums = floptally::detail::sum_cu_seqlens(boundaries.data(), boundaries.size(), masks);
+        const length_sums sums = whole_sums::sum_cu_seqlens(boundaries.data(), boundaries.size(), masks);
         sum += sums.tokens + (sums.pairs.empty() ? 0 : sums.pairs[0]);
     }
     return sum;

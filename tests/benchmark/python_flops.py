@@ -161,7 +161,8 @@ def lengths_of(sequences: int) -> list[int]:
 def calls() -> None:
     """Every kind of call, of one sequence: what it takes beside the formula."""
     cost = floptally.cost(LLAMA_3_8B)
-    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv/q_proj", "lora", rank=16)])
+    frozen = floptally.WeightSetting("*", "frozen")
+    lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv/q_proj", "lora", rank=16)])
     meter = floptally.Meter(cost, gpus=8, counted="all_gpus", accelerator="H100 SXM")
     meter.begin_step()
     lengths, many = lengths_of(1), lengths_of(4096)

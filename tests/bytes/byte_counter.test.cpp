@@ -2,9 +2,12 @@
 //
 // Bytes against a step that is written down tensor by tensor: every product with the tensors that it reads and writes.
 
+#include <bit>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -217,7 +220,7 @@ TEST_CASE("Bytes of a forward pass alone, with weights of four bits") {
 
 TEST_CASE("Frozen weights write no gradient, and recompute moves the forward's bytes again") {
     training_plan plan;
-    plan.rules.push_back({.weights = "mlp", .state = floptally::weight_state::frozen}, "rules");
+    plan.weights.push_back({.weights = "mlp", .state = floptally::weight_state::frozen}, "weights");
     tensor_trace listed;
     listed.frozen = {"mlp"};
     list_small(listed, lengths);
@@ -258,6 +261,104 @@ TEST_CASE("Weights are read once for each microbatch, experts as far as tokens v
     CHECK(all["lm_head"].total(byte_kind::weights) == 2 * hidden * vocabulary);
     // Each visit reads and writes its tokens' rows: h and i of gate, of up and of down.
     CHECK(all["moe.experts"].total(byte_kind::activations) == 2 * 50 * 2 * 3 * (hidden + inner));
+}
+
+TEST_CASE("F77: weights of experts are a bound, unless the distinct ones were measured") {
+    constexpr std::uint64_t experts = 8;
+    constexpr std::uint64_t chosen = 2;
+    const transformer<floptally::gqa, floptally::moe> model{
+        .hidden_size = hidden,
+        .num_layers = 3,
+        .attention = {.num_heads = heads, .num_kv_heads = kv_heads, .head_dim = head_dim},
+        .feed_forward = {.num_experts = experts, .num_experts_per_tok = chosen, .intermediate_size = inner},
+        .vocab = {.size = vocabulary}};
+    const std::uint64_t expert = 3 * hidden * inner;
+    const floptally::listed_parts parts = parts_of(model);
+    const auto read = [&](std::vector<std::uint64_t> tokens, std::optional<std::uint64_t> distinct,
+                          const training_plan& plan = {.counted = counted_passes::forward}, std::uint64_t batches = 1) {
+        byte_counter counter({parts.begin(), parts.end()}, plan, {.weights = 8, .gradients = 16}, batches);
+        counter.add_lengths(tokens);
+        if (distinct) {
+            counter.add_distinct_experts(*distinct);
+        }
+        return counter.count();
+    };
+    // A batch of tokens whose choices are listed: 5, 3 and 2 distinct experts in the three layers.
+    const std::uint64_t choices[3][4][chosen] = {
+        {{0, 1}, {2, 3}, {3, 4}, {0, 4}}, {{7, 1}, {1, 7}, {7, 3}, {1, 3}}, {{2, 6}, {6, 2}, {2, 6}, {2, 6}}};
+    std::uint64_t distinct = 0;
+    std::uint64_t bytes = 0;
+    for (const auto& layer : choices) {
+        std::set<std::uint64_t> seen;
+        for (const auto& token : layer) {
+            seen.insert(std::begin(token), std::end(token));
+        }
+        distinct += seen.size();
+        bytes += seen.size() * expert;
+    }
+    CHECK(distinct == 10);
+    const step_bytes bound = read({4}, {});
+    CHECK(bound["moe.experts"].total(byte_kind::weights) == 3 * 8 * expert);
+    CHECK(bound.read_at_most == std::vector<std::string>{"moe.experts"});
+    const step_bytes measured = read({4}, distinct);
+    CHECK(measured["moe.experts"].total(byte_kind::weights) == bytes);
+    CHECK(measured.read_at_most.empty());
+    CHECK(measured.is_exact());
+    CHECK_FALSE(measured.uniform_weights);
+    CHECK(measured["lm_head"].total(byte_kind::weights) == bound["lm_head"].total(byte_kind::weights));
+    CHECK(measured["moe.experts"].total(byte_kind::activations) == bound["moe.experts"].total(byte_kind::activations));
+
+    // Both passes of a training step read them, and write a gradient of each; recompute reads them once more.
+    const step_bytes trained = read({4}, distinct, {.recomputed = floptally::recompute::full});
+    CHECK(trained["moe.experts"].total(byte_kind::weights) == 3 * bytes);
+    CHECK(trained["moe.experts"].total(byte_kind::gradients) == 2 * bytes);
+
+    // What is not known is at most, and has an estimate: by all choices of two of eight, each as likely.
+    const auto used = floptally::model_bandwidth_utilization(bound, 1, 1, 1);
+    CHECK(used.is_at_most);
+    REQUIRE(used.uniform);
+    CHECK_FALSE(floptally::model_bandwidth_utilization(measured, 1, 1, 1).is_at_most);
+    CHECK_FALSE(floptally::model_bandwidth_utilization(read({1}, {}), 1, 1, 1).is_at_most);
+    std::uint64_t pairs = 0;
+    double sum = 0;  // over all choices of two tokens
+    for (std::uint64_t a = 0; a < 256; ++a) {
+        for (std::uint64_t b = 0; b < 256; ++b) {
+            if (std::popcount(a) == 2 && std::popcount(b) == 2) {
+                ++pairs;
+                sum += std::popcount(a | b);
+            }
+        }
+    }
+    const double mean = sum / static_cast<double>(pairs);
+    CHECK(floptally::uniform_distinct_experts(experts, chosen, 2) == Approx(mean));
+    const step_bytes two = read({2}, {});
+    REQUIRE(two.uniform_weights);
+    const auto others =
+        static_cast<double>(two.total(byte_kind::weights) - two["moe.experts"].total(byte_kind::weights));
+    CHECK(static_cast<double>(*two.uniform_weights) == Approx(others + 3 * mean * static_cast<double>(expert)));
+    // Two batches of a token each choose alone.
+    CHECK(read({1, 1}, {}, {.counted = counted_passes::forward}, 2).uniform_weights ==
+          read({1, 1}, {}, {.counted = counted_passes::forward}, 2).total(byte_kind::weights));
+
+    const auto problem = [&](std::uint64_t count, std::uint64_t batches = 1) -> std::string {
+        try {
+            static_cast<void>(read({4}, count, {.counted = counted_passes::forward}, batches));
+            return "";
+        } catch (const floptally::error& e) {
+            return e.what();
+        }
+    };
+    CHECK(problem(5) == "distinct_experts: must be from 6 to 24: of 8 experts in each of 3 layers and 1 batch, got 5");
+    CHECK(problem(25) ==
+          "distinct_experts: must be from 6 to 24: of 8 experts in each of 3 layers and 1 batch, got 25");
+    CHECK(problem(6).empty());
+    CHECK(problem(24, 2).empty());
+    CHECK(problem(25, 2) ==
+          "distinct_experts: must be from 6 to 24: of 8 experts in each of 3 layers and 2 batches, got 25");
+    const floptally::listed_parts others_parts = parts_of(small());
+    byte_counter dense({others_parts.begin(), others_parts.end()});
+    dense.add_distinct_experts(1);
+    CHECK_THROWS_AS(dense.count(), floptally::error);
 }
 
 TEST_CASE("New tokens read the keys of the past that their mask shows them, of as many heads as keys have") {
@@ -389,7 +490,7 @@ TEST_CASE("Intensity, bandwidth utilization and the time that memory costs follo
           intensity);
     CHECK(floptally::arithmetic_intensity(floptally::flops{5}, 0) == 0);
     const double weights = floptally::to_double(floptally::flops{moved.total(byte_kind::weights)});
-    CHECK(floptally::model_bandwidth_utilization(moved, 1e-3, 2, weights / 1e12) == 500);
+    CHECK(floptally::model_bandwidth_utilization(moved, 1e-3, 2, weights / 1e12).mbu == 500);
     // At a bandwidth where everything waits for it, and at one where nothing does.
     const std::vector<floptally::work_at_peak> at = {{work, 1000}};
     const double slow = floptally::memory_bound_seconds(moved, at, 1e-6);
@@ -407,10 +508,10 @@ TEST_CASE("What cannot be counted is an error with its field, and what is not sa
     CHECK(error_of([&] { byte_counter(model, {}, {.cache = 65}); }) == "cache_bits: must be from 1 to 64, got 65");
     CHECK(error_of([&] { byte_counter(model, {}, {}, 0); }).starts_with("batches: must be at least 1"));
     training_plan lora;
-    lora.rules.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "rules");
+    lora.weights.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "weights");
     CHECK(error_of([&] { byte_counter(model, lora); }) == "plan: bytes of LoRA's adapters are not counted");
     CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
-          "component: this model moves bytes of none named \"mlp\"");
+          "component: this model moves no bytes of a component named \"mlp\"");
     CHECK(error_of([] {
               static_cast<void>(floptally::model_bandwidth_utilization({}, 0, 1, 1));
           }).starts_with("seconds: "));

@@ -13,7 +13,8 @@ namespace {
 
 /// 6 MFLOP that move 2 MB of weights and 1 MB of activations, and an embedding of 1000 bytes without a FLOP.
 floptally::byte_report by_hand() {
-    floptally::byte_report made{.model_type = "own", .batches = 2, .mbu = 0.4125};
+    floptally::byte_report made{
+        .model_type = "own", .batches = 2, .mbu = floptally::bandwidth_utilization{.mbu = 0.4125}};
     made.work.append("mlp").padded[0] = 6'000'000;
     floptally::component_bytes mlp{.name = "mlp"};
     mlp.bytes[0][0] = 2'000'000;
@@ -53,6 +54,26 @@ TEST_CASE("A byte report as JSON has its integers as text") {
     CHECK(made["mbu"] == 0.4125);
     CHECK(made["unsaid"].size() == 2);
     CHECK_FALSE(made.contains("memory_tbps"));
+}
+
+TEST_CASE("F77: an MBU that is a bound is at most, in text, Markdown and JSON") {
+    floptally::byte_report made = by_hand();
+    made.mbu = floptally::bandwidth_utilization{.mbu = 1.398, .is_at_most = true, .uniform = 0.712};
+    for (const std::string& text : {to_table(made), to_markdown(made)}) {
+        CHECK(text.find("MBU at most 139.80 %: ") != std::string::npos);
+        CHECK(text.find("MBU 71.20 %, uniform estimate: ") != std::string::npos);
+        CHECK(text.find("the bound of the MBU is above 100 %: ") != std::string::npos);
+        CHECK(text.find("MBU 139") == std::string::npos);
+    }
+    const nlohmann::ordered_json json = to_json(made);
+    CHECK_FALSE(json.contains("mbu"));
+    CHECK(json["mbu_at_most"] == 1.398);
+    CHECK(json["mbu_uniform"] == 0.712);
+    CHECK(json["notes"].size() == 1);
+    made.mbu = floptally::bandwidth_utilization{.mbu = 1.01};
+    CHECK(to_table(made).find("\nmore bytes than the memory could move: ") != std::string::npos);
+    made.mbu->mbu = 0.99;
+    CHECK_FALSE(to_json(made).contains("notes"));
 }
 
 }  // namespace byte_report_test

@@ -7,6 +7,6 @@ constexpr auto in = floptally::modality::text;
 #else
 constexpr auto in = floptally::modality::vision;
 #endif
-constexpr floptally::mask merged = floptally::mask::merged_patches(2).in(in);
+constexpr floptally::mask merged = floptally::rule(floptally::unit::merged_patches(2)).in(in);
 
 int main() { return merged.is_measured() ? 1 : 0; }

@@ -2,8 +2,8 @@
 //
 // What stands in the pages is needed: every line of a block is asked for, and every way that a choice can go taken, by
 // a config of the goldens, whose costs are compared with real models, or by one of HSTU, whose costs are those of an
-// enumerated forward pass; every rule is broken by another config, and says what it says; every key that is declared is
-// read, and every name is used.
+// enumerated forward pass; every `require` is broken by another config, and says what it says; every key that is
+// declared is read, and every name is used.
 
 #include <algorithm>
 #include <cstddef>
@@ -38,7 +38,7 @@ namespace pages = floptally::detail::pages;
 constexpr const char* remote =
     "the class is code beside the checkpoint, which cannot be run here, and the published files all say it so";
 
-constexpr const char* refused = "a name that a rule alone asks for, and the other way is an error";
+constexpr const char* refused = "a name that a condition alone asks for, and the other way is an error";
 
 /// The configs that goldens compare with real models, and those of HSTU.
 std::vector<json> counted_configs() {
@@ -174,25 +174,25 @@ void keys_of(const pages::page& of, std::size_t root, const used_pages& used, st
 std::vector<std::string> words_of(const std::string& key, const used_pages& used) {
     std::vector<std::string> words;
     for (const pages::page* one : used) {
-        const pages::key_rule* const rule = one->find_key(key);
-        for (std::size_t k = 0; rule != nullptr && k < rule->words.size(); ++k) {
-            words.emplace_back(rule->words[k]);
+        const pages::page_key* const known = one->find_key(key);
+        for (std::size_t k = 0; known != nullptr && k < known->words.size(); ++k) {
+            words.emplace_back(known->words[k]);
         }
     }
     return words;
 }
 
-/// The beginning of a rule's text, before the first value that is filled in.
+/// The beginning of a condition's text, before the first value that is filled in.
 std::string beginning_of(std::string_view text) {
     return std::string(text.substr(0, std::min(text.find('{'), text.find(';'))));
 }
 
-/// Configs that take the ways of rules which no golden takes: those of goldens, with another value of a key.
-class rule_breaker {
+/// Configs that take the ways of conditions which no golden takes: those of goldens, with another value of a key.
+class config_breaker {
   public:
-    explicit rule_breaker(page_coverage& finder) : finder_(finder) {}
+    explicit config_breaker(page_coverage& finder) : finder_(finder) {}
 
-    /// A config that was read just now: it is what rules of the pages that it used are tried on.
+    /// A config that was read just now: it is what conditions of the pages that it used are tried on.
     void offer(const json& config, bool is_new) {
         const used_pages used = used_of(finder_.all());
         for (const pages::page* const one : used) {
@@ -224,7 +224,7 @@ class rule_breaker {
             return;
         }
     }
-    /// Walks over a config; the texts of the rules that it breaks must be in its error or notes.
+    /// Walks over a config; the texts of the conditions that it breaks must be in its error or notes.
     void walk(const json& config) {
         const page_coverage::outcome seen = finder_.walk(config);
         for (const page_coverage::way* one : seen.taken) {
@@ -246,9 +246,9 @@ class rule_breaker {
 
     /// Changes of the keys that decide the wanted way.
     static std::vector<change> changes_for(const page_coverage::way& wanted, const start& from) {
-        std::vector<std::string> keys{std::string(wanted.rule->key)};
+        std::vector<std::string> keys{std::string(wanted.condition->key)};
         std::set<std::string_view> names;
-        keys_of(*wanted.of, wanted.rule->holds, from.used, keys, names);
+        keys_of(*wanted.of, wanted.condition->holds, from.used, keys, names);
         std::vector<change> all;
         for (std::string key : keys) {
             const std::size_t type = key.rfind(".model_type");
@@ -287,7 +287,7 @@ class rule_breaker {
         if (!one.says) {
             return;
         }
-        const std::string text = beginning_of(one.rule->text);
+        const std::string text = beginning_of(one.condition->text);
         bool said = seen.problem.find(text) != std::string::npos;
         for (const std::string& note : seen.notes) {
             said = said || note.find(text) != std::string::npos;
@@ -322,11 +322,12 @@ std::vector<const pages::page*> family_of(const pages::page& one, const std::vec
     return family;
 }
 
-/// Expressions in the texts of rules: "{h}".
+/// Expressions in the texts of conditions: "{h}".
 bool says(const pages::page& one, std::string_view what) {
-    for (const pages::page_rule& rule : one.rules) {
-        for (std::size_t at = rule.text.find('{'); at != std::string_view::npos; at = rule.text.find('{', at + 1)) {
-            const std::string_view inside = rule.text.substr(at, rule.text.find('}', at) - at);
+    for (const pages::page_condition& condition : one.conditions) {
+        for (std::size_t at = condition.text.find('{'); at != std::string_view::npos;
+             at = condition.text.find('{', at + 1)) {
+            const std::string_view inside = condition.text.substr(at, condition.text.find('}', at) - at);
             if (inside.find(what) != std::string_view::npos) {
                 return true;
             }
@@ -368,10 +369,10 @@ bool is_member(std::string_view name, const std::vector<pages::page*>& all) {
 
 }  // namespace
 
-TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's refusal by a config that breaks it") {
+TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusal by a config that breaks it") {
     pages::library book;
     page_coverage finder(book);
-    rule_breaker breaker(finder);
+    config_breaker breaker(finder);
     const std::vector<json> configs = counted_configs();
     for (const json& config : configs) {
         if (config["model_type"] != "floptally") {
@@ -410,7 +411,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's
         }
     };
     for (const page_coverage::way& one : finder.ways()) {
-        if (!one.taken && one.rule == nullptr) {
+        if (!one.taken && one.condition == nullptr) {
             is_left(one);
         }
     }
@@ -432,10 +433,10 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a rule's
         breaker.walk(parsed(config));
     }
     for (const page_coverage::way& one : finder.ways()) {
-        if (!one.taken && one.rule != nullptr && reasons.count(one.name()) == 0) {
+        if (!one.taken && one.condition != nullptr && reasons.count(one.name()) == 0) {
             breaker.take(one);
         }
-        if (!one.taken && one.rule != nullptr) {
+        if (!one.taken && one.condition != nullptr) {
             is_left(one);
         }
     }
@@ -479,7 +480,7 @@ TEST_CASE(
     std::string unread;
     for (const pages::page* one : all) {
         const std::vector<const pages::page*> family = family_of(*one, all);
-        for (const pages::key_rule& key : one->keys) {
+        for (const pages::page_key& key : one->keys) {
             // `any` silences the note of a key that changes nothing; null and words are checks of what may be there.
             bool read = key.kinds == pages::allowed::any || key.kinds == pages::allowed::null || !key.words.empty() ||
                         is_of_hstu_reader(*one, key.key);
@@ -488,7 +489,7 @@ TEST_CASE(
                 for (const pages::inner_model& model : kin->inner) {
                     read = read || model.key == key.key;
                 }
-                for (const pages::key_rule& inside : kin->keys) {  // `.attn_config.kv_n_heads`
+                for (const pages::page_key& inside : kin->keys) {  // `.attn_config.kv_n_heads`
                     read = read || inside.key.substr(0, key.key.size() + 1) == std::string(key.key) + ".";
                 }
             }

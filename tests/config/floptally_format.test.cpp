@@ -12,6 +12,8 @@
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/rule_text.hpp>
 
 #include "catch2.hpp"
 #include "config_text.hpp"
@@ -79,6 +81,34 @@ TEST_CASE("every mask of the own format") {
     CHECK(mask_of(", 'mask': {'top_k': 2048}") == "1 top_k(2048)");
     CHECK(mask_of(", 'mask': {'compressed_keys': 4}") == "1 compressed_keys(4)");
     CHECK(mask_of(", 'mask': {'prefix_lm': 7}") == "1 prefix_lm(7)");
+}
+
+TEST_CASE("Every mask of the library over sequences that numbers make is a key, by the name and numbers of its text") {
+    std::size_t keys = 0;
+    for (const floptally::detail::rule_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
+        if (table->of_sequence == nullptr || table->text_parameters == 0 || table->is_of_other_side) {
+            continue;
+        }
+        const std::string name(table->name);
+        std::string numbers;
+        std::string text;
+        for (std::size_t i = 0; i < table->text_parameters; ++i) {
+            const floptally::rule_parameter& parameter = table->parameters[i];
+            const std::int64_t number = parameter.least + 2 + static_cast<std::int64_t>(i);
+            if (parameter.fallback == floptally::rule_parameter::none) {
+                floptally::append_item(numbers, std::to_string(number));
+                text += (text.empty() ? "(" : ",") + std::to_string(number);
+            }
+        }
+        text = name + text + (text.empty() ? "" : ")");
+        numbers = numbers.empty() ? "[1]" : table->text_parameters == 1 ? numbers : "[" + numbers + "]";
+        INFO(name << ": " << numbers);
+        CHECK(mask_of(", 'mask': {'" + name + "': " + numbers + "}") == "1 " + floptally::rule_named(text).name());
+        ++keys;
+    }
+    CHECK(keys > 10);
+    CHECK(mask_of(", 'mask': {'hstu': [0, 1]}") == "1 hstu(is_causal=0)");
+    CHECK(mask_of(", 'mask': {'best_blocks': [64, 4]}") == "1 best_blocks(64,4)");
 }
 
 TEST_CASE("every part of the own format") {

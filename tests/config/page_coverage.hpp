@@ -34,13 +34,13 @@ inline std::vector<floptally::detail::pages::page*> all_pages(floptally::detail:
     return all;
 }
 
-/// Ways that a page can go: of a choice, of a condition, of both sides of `and` and `or`, of a rule, and lines that are
-/// asked for. Each not taken yet is poisoned: an unknown name, whose line is a number of its own, so that the error of
-/// a config that takes it says which it is.
+/// Ways that a page can go: of a choice, of a condition, of both sides of `and` and `or`, of a `require` or a note, and
+/// lines that are asked for. Each not taken yet is poisoned: an unknown name, whose line is a number of its own, so
+/// that the error of a config that takes it says which it is.
 class page_coverage {
   public:
     using page = floptally::detail::pages::page;
-    using page_rule = floptally::detail::pages::page_rule;
+    using page_condition = floptally::detail::pages::page_condition;
     using op = floptally::detail::pages::op;
 
     struct way {
@@ -49,8 +49,9 @@ class page_coverage {
         std::size_t instead;
         unsigned line;
         std::string how;
-        const page_rule* rule = nullptr;  ///< that it is a way of: a refusal, a note, or what one asks on the way
-        bool says = false;                ///< and then its text is the error, or a note
+        const page_condition* condition =
+            nullptr;        ///< that it is a way of: a refusal, a note, or what one asks on the way
+        bool says = false;  ///< and then its text is the error, or a note
         bool taken = false;
         /// "qwen2:13 ? no"
         [[nodiscard]] std::string name() const {
@@ -69,16 +70,16 @@ class page_coverage {
         namespace pages = floptally::detail::pages;
         for (page* one : all_) {
             const std::size_t written = one->expressions.size();
-            std::vector<const page_rule*> rule_of(written);
-            for (const page_rule& rule : one->rules) {
-                if (!rule.is_note) {
-                    mark(*one, rule.holds, rule, rule_of);
+            std::vector<const page_condition*> condition_of(written);
+            for (const page_condition& condition : one->conditions) {
+                if (!condition.is_note) {
+                    mark(*one, condition.holds, condition, condition_of);
                 }
             }
             for (std::size_t k = 0; k < written; ++k) {
                 const pages::expression e = one->expressions[k];
                 const bool is_and = e.what == op::both;
-                rule_ = rule_of[k];
+                condition_ = condition_of[k];
                 if (e.what == op::choose) {
                     poison(*one, e.first + 1, e.line, "? yes");
                     poison(*one, e.first + 2, e.line, "? no");
@@ -93,7 +94,7 @@ class page_coverage {
                     }
                 }
             }
-            rule_ = nullptr;
+            condition_ = nullptr;
             for (pages::block& lines : one->blocks) {
                 for (pages::part_line& line : lines.lines) {
                     if (line.condition != pages::no_expression) {
@@ -104,15 +105,17 @@ class page_coverage {
                     }
                 }
             }
-            for (page_rule& rule : one->rules) {
-                if (one->expressions[rule.holds].what != op::flag) {  // `note yes: …`
-                    rule_ = &rule;
-                    rule.holds = both_ways(*one, rule.holds, rule.line, rule.is_note ? "note" : "require");
+            for (page_condition& condition : one->conditions) {
+                if (one->expressions[condition.holds].what != op::flag) {  // `note yes: …`
+                    condition_ = &condition;
+                    condition.holds =
+                        both_ways(*one, condition.holds, condition.line, condition.is_note ? "note" : "require");
                     way& yes = ways_[ways_.size() - 2];
-                    yes.says = rule.is_note;
-                    yes.rule = rule.is_note ? &rule : nullptr;  // that it may hold, a model that runs has to show
-                    ways_.back().says = !rule.is_note;
-                    rule_ = nullptr;
+                    yes.says = condition.is_note;
+                    yes.condition =
+                        condition.is_note ? &condition : nullptr;  // that it may hold, a model that runs has to show
+                    ways_.back().says = !condition.is_note;
+                    condition_ = nullptr;
                 }
             }
         }
@@ -151,16 +154,17 @@ class page_coverage {
   private:
     static constexpr unsigned first_line = 1'000'000;
 
-    /// The expressions that a rule's is made of.
-    static void mark(const page& of, std::size_t root, const page_rule& rule, std::vector<const page_rule*>& into) {
-        into[root] = &rule;
+    /// The expressions that a condition is made of.
+    static void mark(const page& of, std::size_t root, const page_condition& condition,
+                     std::vector<const page_condition*>& into) {
+        into[root] = &condition;
         const floptally::detail::pages::expression& e = of.expressions[root];
         for (std::size_t k = 0; k < e.count; ++k) {
-            mark(of, of.operands[e.first + k], rule, into);
+            mark(of, of.operands[e.first + k], condition, into);
         }
     }
     void poison(page& in, std::size_t operand, unsigned line, std::string how) {
-        ways_.push_back({&in, operand, in.operands[operand], line, std::move(how), rule_});
+        ways_.push_back({&in, operand, in.operands[operand], line, std::move(how), condition_});
         floptally::detail::pages::expression unheard{.what = op::name,
                                                      .line = static_cast<unsigned>(first_line + ways_.size() - 1)};
         unheard.text = "a way that no config took";
@@ -195,5 +199,5 @@ class page_coverage {
     floptally::detail::pages::library& book_;
     std::vector<page*> all_;
     std::vector<way> ways_;
-    const page_rule* rule_ = nullptr;
+    const page_condition* condition_ = nullptr;
 };

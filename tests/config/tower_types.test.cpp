@@ -300,14 +300,14 @@ TEST_CASE("a text has a placeholder for each token that a tower makes") {
         {R"({"model_type": "gemma3", "mm_tokens_per_image": 4, )" + siglip + "}", {{1, 6, 6}, {1, 6, 6}}, 8},
         {R"({"model_type": "gemma4", "vision_config": {}})", {{1, 6, 9}, {1, 3, 3}}, 7},
     };
-    for (const row& one : rows) {
-        INFO(one.config);
-        const floptally::model_config model = floptally::read_config(json::parse(one.config));
+    for (const row& line : rows) {
+        INFO(line.config);
+        const floptally::model_config model = floptally::read_config(json::parse(line.config));
         floptally::tally batch{model.cost.masks()};
-        for (const floptally::grid& grid : one.grids) {
+        for (const floptally::grid& grid : line.grids) {
             batch.add(grid);
         }
-        CHECK(floptally::placeholder_tokens(model, batch) == one.placeholders);
+        CHECK(floptally::placeholder_tokens(model, batch) == line.placeholders);
     }
 }
 

@@ -131,8 +131,8 @@ constexpr std::uint64_t h = 15;
 /// A model with a row of every kind that a transformer has.
 cost model_of(const std::vector<traced_mask>& layers, bool tied) {
     std::vector<mask> masks;
-    for (const traced_mask& one : layers) {
-        masks.push_back(one.attends);
+    for (const traced_mask& traced : layers) {
+        masks.push_back(traced.attends);
     }
     return transformer<gqa, moe>{
         .hidden_size = h,
@@ -156,8 +156,8 @@ void walk(step& trace, const sequence_list& sequences, const std::vector<traced_
     const std::uint64_t tokens = matmul_trace::tokens_of(sequences);
     bool some_windowed = false;
     bool some_without = false;
-    for (const traced_mask& one : layers) {
-        (one.window != 0 ? some_windowed : some_without) = true;
+    for (const traced_mask& traced : layers) {
+        (traced.window != 0 ? some_windowed : some_without) = true;
     }
     const bool layers_alternate = some_windowed && some_without;
     const auto parameters = [&](const char* component, term kind, std::uint64_t count) {
@@ -166,15 +166,15 @@ void walk(step& trace, const sequence_list& sequences, const std::vector<traced_
         }
     };
     step all;
-    for (const traced_mask& one : layers) {
-        matmul_trace::attention(all, sequences, h, 3, 1, 7, counted_pairs(one, how, layers_alternate));
+    for (const traced_mask& traced : layers) {
+        matmul_trace::attention(all, sequences, h, 3, 1, 7, counted_pairs(traced, how, layers_alternate));
         matmul_trace::experts(all, tokens, h, 5, 2, 11, true);
         matmul_trace::mlp(all, "moe.shared", tokens, h, 13, true);
         if (how.counted.contains(term::router)) {
             all.weight("moe.shared", tokens, h, 1);
         }
         if (how.counted.contains(term::softmax)) {
-            matmul_trace::softmax(all, "attention.core", sequences, 3, counted_pairs(one, how, layers_alternate));
+            matmul_trace::softmax(all, "attention.core", sequences, 3, counted_pairs(traced, how, layers_alternate));
         }
         parameters("norm", term::norm, 14 + 30);
         parameters("bias", term::bias, 5 + 3);
@@ -314,10 +314,10 @@ TEST_CASE("states and latent norms are counted by the rule of each convention", 
     batch.add(sequence{.length = 13});
     const auto work = [&](const cost& model, const convention& how, const char* component) -> std::uint64_t {
         const breakdown all = evaluate(model, batch, how);
-        for (const component_flops& one : all.components()) {
-            if (one.name.view() == component) {
-                CHECK(one.total(view::executed) == one.total(view::useful));
-                return static_cast<std::uint64_t>(one.total(view::useful).value());
+        for (const component_flops& entry : all.components()) {
+            if (entry.name.view() == component) {
+                CHECK(entry.total(view::executed) == entry.total(view::useful));
+                return static_cast<std::uint64_t>(entry.total(view::useful).value());
             }
         }
         return 0;
@@ -363,11 +363,11 @@ TEST_CASE("6ND is what transformers' Trainer multiplies", "[convention]") {
         cost model;
         std::uint64_t parameters;
     };
-    for (const model_size& one :
+    for (const model_size& size :
          {model_size{presets::llama_3_8b.cost(), 7'504'924'672}, model_size{presets::mistral_7b.cost(), 7'110'660'096},
           model_size{presets::qwen3_30b_a3b.cost(), 30'220'957'696},
           model_size{presets::gemma_3_1b.cost(), 697'896'064}, model_size{presets::gpt2.cost(), 85'056'000}}) {
-        CHECK(total(one.model, conventions::hf_6nd, {1000, 24}) == flops{uint128{6} * one.parameters * 1024});
+        CHECK(total(size.model, conventions::hf_6nd, {1000, 24}) == flops{uint128{6} * size.parameters * 1024});
     }
     // A part off the path of the loss, or for other tokens, still counts as parameters.
     cost model = presets::gpt2.cost().detached();

@@ -311,12 +311,12 @@ TEST_CASE("a component is found by its name, and an unknown one is an error", "[
     }
     CHECK(sum == work.total());
     CHECK(error_of([&] { return work["moe.shared"].total(view::useful); }) ==
-          R"(component: this model counts none named "moe.shared")");
+          R"(component: this model counts no component named "moe.shared")");
     // A component that the convention does not count is none of the breakdown's.
     CHECK(error_of([&] { return work["norm"].total(view::useful); }) ==
-          R"(component: this model counts none named "norm")");
+          R"(component: this model counts no component named "norm")");
     CHECK(error_of([&] { return breakdown{}[""].total(view::useful); }) ==
-          R"(component: this model counts none named "")");
+          R"(component: this model counts no component named "")");
     CHECK(breakdown{}.total() == flops{});
 }
 
@@ -362,13 +362,14 @@ TEST_CASE("components that a plan names run their forward once more, and only in
         plan.recomputed_components.push_back(name, "recomputed_components");
     }
     const breakdown again = evaluate(model, batch, conventions::exact, plan);
-    for (const component_flops& one : plain.components()) {
-        INFO(one.name.view());
-        const bool named = one.name == "moe.experts" || one.name == "attention.core" || one.name == "lm_head";
-        CHECK(again[one.name.view()].get(view::executed, phase::recompute) ==
-              (named ? one.get(view::padded, phase::forward) : flops{}));
-        CHECK(again[one.name.view()].total(view::useful) == one.total(view::useful));
-        CHECK(again[one.name.view()].total(view::padded) == one.total(view::padded));
+    for (const component_flops& component : plain.components()) {
+        INFO(component.name.view());
+        const bool named =
+            component.name == "moe.experts" || component.name == "attention.core" || component.name == "lm_head";
+        CHECK(again[component.name.view()].get(view::executed, phase::recompute) ==
+              (named ? component.get(view::padded, phase::forward) : flops{}));
+        CHECK(again[component.name.view()].total(view::useful) == component.total(view::useful));
+        CHECK(again[component.name.view()].total(view::padded) == component.total(view::padded));
     }
     // Named or by the mode of the plan: once more, not twice. What is not in the model changes nothing.
     plan.recomputed_components.push_back("no such component", "recomputed_components");

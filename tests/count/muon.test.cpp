@@ -151,10 +151,10 @@ TEST_CASE("Muon multiplies its iterations' matrices, of every weight and expert,
 }
 
 TEST_CASE("Muon steps what a plan trains, and of LoRA the adapters", "[muon]") {
-    const trained layer_two({.rules = {{"*", weight_state::frozen}, {"*", weight_state::trainable, 0, 2, 2}}});
+    const trained layer_two({.weights = {{"*", weight_state::frozen}, {"*", weight_state::trainable, 0, 2, 2}}});
     CHECK(layer_two.step(1)["optimizer.muon"].total(view::useful) ==
           flops{enumerated(5, [](const std::string& name) { return name.starts_with("2."); })});
-    const trained lora({.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}});
+    const trained lora({.weights = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}});
     machine m;
     for (int layer = 0; layer < 3; ++layer) {
         m.orthogonalise({4, h}, 5);      // A
@@ -218,10 +218,10 @@ TEST_CASE("Muon of a model adds one part and its cost, and of a cost alone the s
     CHECK(alone.parts.empty());
     CHECK(alone.cost == with.config.cost);
     // Its rows read nothing of the model, so that no plan becomes a bound by them.
-    const trained frozen({.rules = {{"*", weight_state::frozen}, {"mlp", weight_state::trainable}}});
+    const trained frozen({.weights = {{"*", weight_state::frozen}, {"mlp", weight_state::trainable}}});
     CHECK_FALSE(frozen.step(1).is_upper_bound());
     // Nothing is stepped: a step that is added counts nothing, and is no error.
-    const trained none({.rules = {{"*", weight_state::frozen}}});
+    const trained none({.weights = {{"*", weight_state::frozen}}});
     CHECK(none.step(1).total() == none.step(1).get(view::useful, phase::forward));
 }
 

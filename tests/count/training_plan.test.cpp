@@ -467,8 +467,8 @@ const std::vector<test_model>& models() {
 
 // ---- a plan, for the library and for the tape ----
 
-/// The component and weight that a rule names; "*" for all, and a weight of "*" for a component as a whole.
-struct named_rule {
+/// The component and weight that a setting names; "*" for all, and a weight of "*" for a component as a whole.
+struct named_state {
     std::string component = "*";
     std::string weight = "*";
     state is = state::trainable;
@@ -477,8 +477,8 @@ struct named_rule {
     int last = -1;
 };
 
-plan_rule for_library(const named_rule& r) {
-    plan_rule out;
+weight_setting for_library(const named_state& r) {
+    weight_setting out;
     const std::string name = r.weight == "*" ? r.component : r.component + "/" + r.weight;
     out.weights = std::string_view(name);
     out.state = static_cast<weight_state>(r.is);
@@ -490,10 +490,10 @@ plan_rule for_library(const named_rule& r) {
     return out;
 }
 
-autograd_trace::rule_of for_tape(const std::vector<named_rule>& rules) {
-    return [rules](const std::string& component, const std::string& weight, int at) {
+autograd_trace::rule_of for_tape(const std::vector<named_state>& states) {
+    return [states](const std::string& component, const std::string& weight, int at) {
         autograd_trace::weight_rule found;
-        for (const named_rule& r : rules) {
+        for (const named_state& r : states) {
             const bool named = (r.component == "*" || r.component == component) &&
                                (r.weight == "*" || (!weight.empty() && r.weight == weight));
             if (named && (r.first < 0 || (at >= r.first && at <= r.last))) {
@@ -513,13 +513,13 @@ struct options {
 };
 
 /// Component by component, phase by phase and view by view.
-std::string mismatches(const test_model& model, const std::vector<named_rule>& rules, const options& with) {
+std::string mismatches(const test_model& model, const std::vector<named_state>& states, const options& with) {
     training_plan plan{with.counted, with.again, with.flash};
     for (const std::string& name : with.named) {
         plan.recomputed_components.push_back(component_name(name), "recomputed_components");
     }
-    for (const named_rule& r : rules) {
-        plan.rules.push_back(for_library(r), "rules");
+    for (const named_state& r : states) {
+        plan.weights.push_back(for_library(r), "weights");
     }
     plan.recompute_every = with.every;
     tape::plan same;
@@ -531,8 +531,8 @@ std::string mismatches(const test_model& model, const std::vector<named_rule>& r
     same.every = static_cast<int>(with.every);
 
     const matmul_trace::padded_batch batch{{{5, 0, 4}, {3, 0, 2}, {0, 0, 0}}, {{6, 0, 4}, {4, 0, 3}, {2, 0, 1}}};
-    tape real(for_tape(rules));
-    tape slots(for_tape(rules));
+    tape real(for_tape(states));
+    tape slots(for_tape(states));
     model.walk(real, batch_sums(batch.real, false));
     model.walk(slots, batch_sums(batch.slots, true));
     const auto useful = real.run(same);
@@ -591,10 +591,10 @@ std::vector<options> every_option() {
     return all;
 }
 
-void check(const test_model& model, const std::vector<named_rule>& rules) {
+void check(const test_model& model, const std::vector<named_state>& states) {
     for (const options& with : every_option()) {
         INFO(model.name);
-        REQUIRE(mismatches(model, rules, with) == "");
+        REQUIRE(mismatches(model, states, with) == "");
     }
 }
 
@@ -607,11 +607,11 @@ bool has(const test_model& model, const std::string& component, const std::strin
     return false;
 }
 
-const named_rule freeze_all{"*", "*", state::frozen};
+const named_state freeze_all{"*", "*", state::frozen};
 
 }  // namespace
 
-TEST_CASE("M7: without rules the stages of a model are its cost", "[training_plan]") {
+TEST_CASE("M7: without settings the stages of a model are its cost", "[training_plan]") {
     for (const test_model& model : models()) {
         check(model, {});
         const cost whole = cost_of(model.parts);
@@ -679,7 +679,7 @@ TEST_CASE("F40: layer 0's dK, which no one reads and a fused backward runs, is e
     const auto total = [&](bool fused, view seen) {
         const training_plan lora{
             .flash_attention = fused,
-            .rules = {
+            .weights = {
                 {"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}, {"*/v_proj", weight_state::lora, 4}}};
         const flop_counter step(model, conventions::exact, lora);
         tally batch{step.masks()};
@@ -726,8 +726,8 @@ TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]")
     }
     // Towers of an encoder-decoder, one frozen and one trained.
     const test_model towers = encoder_decoder();
-    std::vector<named_rule> encoder_only{freeze_all};
-    std::vector<named_rule> decoder_only{{"embedding", "*", state::frozen}};
+    std::vector<named_state> encoder_only{freeze_all};
+    std::vector<named_state> decoder_only{{"embedding", "*", state::frozen}};
     for (const char* name : {"encoder.attention.qkv", "encoder.attention.output", "encoder.mlp"}) {
         encoder_only.push_back({name, "*", state::trainable});
         decoder_only.push_back({name, "*", state::frozen});
@@ -741,14 +741,14 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
     for (int round = 0; round < 150; ++round) {
         const test_model& model = models()[below(models().size())];
-        std::vector<named_rule> rules;
+        std::vector<named_state> states;
         const std::size_t base = below(4);
         if (base != 0) {
-            rules.push_back(base == 1 ? named_rule{"*", "*", state::lora, 1 + below(4)} : freeze_all);
+            states.push_back(base == 1 ? named_state{"*", "*", state::lora, 1 + below(4)} : freeze_all);
         }
         for (std::size_t i = below(6); i > 0; --i) {
             const auto& [component, weight] = model.weights[below(model.weights.size())];
-            named_rule next{component, weight.empty() || below(4) == 0 ? "*" : weight, static_cast<state>(below(3))};
+            named_state next{component, weight.empty() || below(4) == 0 ? "*" : weight, static_cast<state>(below(3))};
             const bool adapts = component != "norm" && component != "embedding" && component != "mixer.convolution" &&
                                 !component.starts_with("residual");
             next.is = next.is == state::lora && !adapts ? state::frozen : next.is;
@@ -759,19 +759,19 @@ TEST_CASE("M7: any plan of any weights", "[training_plan]") {
                 next.first = component == "mlp" ? 0 : static_cast<int>(below(2));
                 next.last = next.first + 1 + static_cast<int>(below(2));
             }
-            rules.push_back(next);
+            states.push_back(next);
         }
         const options with{
             static_cast<counted_passes>(below(3)), static_cast<recompute>(below(3)), below(2) == 0,
             below(2) == 0 ? std::vector<std::string>{"mlp", "attention.output"} : std::vector<std::string>{},
             1 + below(3)};
         std::string said = model.name;
-        for (const named_rule& r : rules) {
+        for (const named_state& r : states) {
             said.append("; ").append(r.component).append("/").append(r.weight).append(" ");
             said.append(std::to_string(static_cast<int>(r.is))).append(" in ").append(std::to_string(r.first));
         }
         INFO(said);
-        REQUIRE(mismatches(model, rules, with) == "");
+        REQUIRE(mismatches(model, states, with) == "");
     }
 }
 
@@ -803,7 +803,7 @@ TEST_CASE("H5: three of every product, in hardware 4 QK and 3 PV, and one more o
 TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first layer", "[training_plan]") {
     const test_model model = llama();
     const cost whole = cost_of(model.parts);
-    training_plan plan{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 3}}};
+    training_plan plan{.weights = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 3}}};
     tally batch;
     batch.add(sequence{.length = 7});
     const breakdown alone = evaluate(whole, batch, conventions::exact, plan);
@@ -820,10 +820,10 @@ TEST_CASE("M7: a cost alone is counted as if the gradient had to reach its first
 
     static constexpr transformer<gqa, gated_mlp> small{
         .hidden_size = h, .num_layers = 2, .attention = {4, 2, 3}, .feed_forward = {20}, .vocab = words};
-    static_assert([] {  // a plan with rules is a constant expression too
+    static_assert([] {  // a plan with settings is a constant expression too
         tally one;
         one.add(sequence{.length = 3});
-        return evaluate(small.cost(), one, conventions::exact, {.rules = {{"*", weight_state::frozen}}}).total() ==
+        return evaluate(small.cost(), one, conventions::exact, {.weights = {{"*", weight_state::frozen}}}).total() ==
                evaluate(small.cost(), one, conventions::exact, {.counted = counted_passes::forward}).total();
     }());
 }
@@ -834,14 +834,14 @@ TEST_CASE("M7: a norm inside a part counts as if it stood at the part's start", 
     tally batch;
     batch.add(sequence{.length = 7});
     const breakdown work = evaluate(std::span(&one, 1), batch, conventions::exact,
-                                    {.rules = {{"*", weight_state::frozen}, {"norm", weight_state::trainable}}});
+                                    {.weights = {{"*", weight_state::frozen}, {"norm", weight_state::trainable}}});
     CHECK(work["attention.qkv"].get(view::useful, phase::backward_data) == flops{2 * 7 * h * (12 + 6 + 6)});
     CHECK(work["attention.core"].get(view::useful, phase::backward_data) == flops{2 * 2 * 28 * 4 * (3 + 3)});
     CHECK(work.get(view::useful, phase::backward_weights) == flops{});
     CHECK(work.is_upper_bound());
 }
 
-TEST_CASE("F5: a plan with rules on parts that do not say what they read never counts too little, and says so",
+TEST_CASE("F5: a plan with settings on parts that do not say what they read never counts too little, and says so",
           "[training_plan]") {
     std::mt19937 random(5);
     const auto below = [&random](std::size_t n) { return static_cast<std::size_t>(random() % n); };
@@ -859,17 +859,18 @@ TEST_CASE("F5: a plan with rules on parts that do not say what they read never c
         }
         training_plan plan{.recomputed = static_cast<recompute>(below(3)), .flash_attention = below(2) == 0};
         if (below(3) != 0) {
-            plan.rules.push_back({"*", weight_state::frozen}, "rules");
+            plan.weights.push_back({"*", weight_state::frozen}, "weights");
         }
         for (std::size_t i = 1 + below(3); i > 0; --i) {
             const auto& [component, weight] = model.weights[below(model.weights.size())];
-            plan_rule rule{weight.empty() ? component_name(component) : component_name(component + "/" + weight),
-                           below(2) == 0 ? weight_state::frozen : weight_state::trainable};
+            weight_setting setting{
+                weight.empty() ? component_name(component) : component_name(component + "/" + weight),
+                below(2) == 0 ? weight_state::frozen : weight_state::trainable};
             if (below(3) == 0 && component == "mlp") {
-                rule.first_layer = 0;
-                rule.last_layer = 1 + below(2);
+                setting.first_layer = 0;
+                setting.last_layer = 1 + below(2);
             }
-            plan.rules.push_back(rule, "rules");
+            plan.weights.push_back(setting, "weights");
         }
         const flop_counter exact(model.parts, conventions::exact, plan);
         const flop_counter counted(silent, conventions::exact, plan);
@@ -900,25 +901,25 @@ TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward tha
           "[training_plan]") {
     const test_model model = llama();
     const cost whole = cost_of(model.parts);
-    const training_plan head_alone{.rules = {{"*", weight_state::frozen}, {"lm_head", weight_state::trainable}}};
+    const training_plan head_alone{.weights = {{"*", weight_state::frozen}, {"lm_head", weight_state::trainable}}};
     tally batch;
     batch.add(sequence{.length = 7});
     const flop_counter alone(whole, conventions::exact, head_alone);
     CHECK(alone.is_upper_bound());
     CHECK(alone.evaluate(batch).is_upper_bound());
     CHECK_FALSE(evaluate(model.parts, batch, conventions::exact, head_alone).is_upper_bound());
-    // Without rules, or where nothing or everything trains, there is nothing to assume.
+    // Without settings, or where nothing or everything trains, there is nothing to assume.
     CHECK_FALSE(flop_counter(whole).is_upper_bound());
     CHECK_FALSE(flop_counter(whole, conventions::exact, {.recomputed = recompute::full}).is_upper_bound());
     for (const weight_state all : {weight_state::frozen, weight_state::trainable}) {
-        CHECK_FALSE(flop_counter(whole, conventions::exact, {.rules = {{"*", all}}}).is_upper_bound());
+        CHECK_FALSE(flop_counter(whole, conventions::exact, {.weights = {{"*", all}}}).is_upper_bound());
     }
     // Sums of breakdowns keep it, and so do those under other names.
     breakdown sum = evaluate(whole, batch);
     sum += alone.evaluate(batch).with_prefix("actor");
     CHECK(sum.is_upper_bound());
     // A forward alone asks for no gradient, and a rank whose parts say all counts exactly.
-    const training_plan forward{.counted = counted_passes::forward, .rules = head_alone.rules};
+    const training_plan forward{.counted = counted_passes::forward, .weights = head_alone.weights};
     CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
 }
 
@@ -927,18 +928,18 @@ TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
     const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;
     const std::uint64_t all = 4 * (attention + 3 * h * 20 + 2 * h) + h + 2 * 50 * h;
     CHECK(trained_parameters(model.parts, {}) == parameter_counts{all, all, 0});
-    CHECK(trained_parameters(model.parts, {.rules = {{"*", weight_state::frozen}}}) == parameter_counts{all, 0, 0});
+    CHECK(trained_parameters(model.parts, {.weights = {{"*", weight_state::frozen}}}) == parameter_counts{all, 0, 0});
     const std::uint64_t adapters = 4 * 3 * (h + 12) + 4 * 5 * (h + 6);
-    CHECK(trained_parameters(model.parts, {.rules = {{"*", weight_state::frozen},
-                                                     {"*/q_proj", weight_state::lora, 3},
-                                                     {"*/v_proj", weight_state::lora, 5}}}) ==
+    CHECK(trained_parameters(model.parts, {.weights = {{"*", weight_state::frozen},
+                                                       {"*/q_proj", weight_state::lora, 3},
+                                                       {"*/v_proj", weight_state::lora, 5}}}) ==
           parameter_counts{all + adapters, adapters, adapters});
-    CHECK(trained_parameters(model.parts, {.rules = {{"mlp", weight_state::frozen, 0, 1, 2}}}).trainable ==
+    CHECK(trained_parameters(model.parts, {.weights = {{"mlp", weight_state::frozen, 0, 1, 2}}}).trainable ==
           all - 2 * 3 * h * 20);
     const test_model sparse = experts();
     // Every expert has adapters of its own, visited or not.
     CHECK(trained_parameters(sparse.parts,
-                             {.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}})
+                             {.weights = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}})
               .adapters == 3 * 6 * 3 * 2 * (9 + 7));
 }
 
@@ -946,7 +947,7 @@ TEST_CASE("M7: weights that are one matrix have one adapter", "[training_plan]")
     const layer where{.hidden_size = h};
     const auto adapters = [&](const cost& part) {
         const model_part one{.name = "layer", .cost = part, .first_layer = 0};
-        return trained_parameters({&one, 1}, {.rules = {{"*", weight_state::lora, 1}}}).adapters;
+        return trained_parameters({&one, 1}, {.weights = {{"*", weight_state::lora, 1}}}).adapters;
     };
     CHECK(adapters(gqa{.num_heads = 4, .num_kv_heads = 2, .head_dim = 3}.cost(where)) ==
           (h + 12) + 2 * (h + 6) + (12 + h));
@@ -964,7 +965,7 @@ TEST_CASE("M7: gradient accumulation adds statistics, and rollouts, references a
           "[training_plan]") {
     const test_model policy = llama();
     const test_model reward = latent();
-    const training_plan lora{.rules = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}};
+    const training_plan lora{.weights = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 4}}};
     const training_plan forward_only{.counted = counted_passes::forward};
     const auto batch_of = [](std::initializer_list<std::uint32_t> lengths) {
         tally batch;
@@ -1017,32 +1018,33 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
     const auto problem = [&](const training_plan& plan) {
         return error_of([&] { return flop_counter(model.parts, conventions::exact, plan).total(tally{}); });
     };
-    const auto rules = [&](std::initializer_list<plan_rule> list) { return problem({.rules = list}); };
-    CHECK(rules({{"*", weight_state::frozen}, {"moe.experts", weight_state::frozen}}) ==
-          "plan.rules[1]: no weight is named \"moe.experts\"; known: embedding, norm, attention.qkv/q_proj, "
+    const auto weights = [&](std::initializer_list<weight_setting> list) { return problem({.weights = list}); };
+    CHECK(weights({{"*", weight_state::frozen}, {"moe.experts", weight_state::frozen}}) ==
+          "plan.weights[1]: no weight is named \"moe.experts\"; known: embedding, norm, attention.qkv/q_proj, "
           "attention.qkv/k_proj, attention.qkv/v_proj, attention.output/o_proj, mlp/gate_proj, mlp/up_proj, "
           "mlp/down_proj, lm_head");
-    CHECK(rules({{"mlp/q_proj", weight_state::frozen}}).substr(0, 53) ==
-          "plan.rules[0]: no weight is named \"mlp/q_proj\"; known");
-    CHECK(rules({{"mlp", weight_state::frozen, 0, any_layer, any_layer, "lm_head"}}) ==
-          "plan.rules[0]: no weight is named \"mlp\" in part \"lm_head\"; known: lm_head");
-    CHECK(rules({{"attention.core", weight_state::frozen}}).substr(0, 50) ==
-          "plan.rules[0]: no weight is named \"attention.core\"");
-    CHECK(rules({{"mlp", weight_state::frozen, 0, 4, 9}}) == "plan.rules[0]: \"mlp\" stands in none of these layers");
-    CHECK(rules({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
-          "plan.rules[0]: \"lm_head\" stands in none of these layers");
-    CHECK(rules({{"mlp", weight_state::lora}}) == "plan.rules[0]: LoRA needs a rank of at least 1");
-    CHECK(rules({{"mlp", weight_state::frozen, 8}}) == "plan.rules[0]: only LoRA has a rank");
-    CHECK(rules({{"norm", weight_state::lora, 8}}) ==
-          "plan.rules[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
+    CHECK(weights({{"mlp/q_proj", weight_state::frozen}}).substr(0, 55) ==
+          "plan.weights[0]: no weight is named \"mlp/q_proj\"; known");
+    CHECK(weights({{"mlp", weight_state::frozen, 0, any_layer, any_layer, "lm_head"}}) ==
+          "plan.weights[0]: no weight is named \"mlp\" in part \"lm_head\"; known: lm_head");
+    CHECK(weights({{"attention.core", weight_state::frozen}}).substr(0, 52) ==
+          "plan.weights[0]: no weight is named \"attention.core\"");
+    CHECK(weights({{"mlp", weight_state::frozen, 0, 4, 9}}) ==
+          "plan.weights[0]: \"mlp\" stands in none of these layers");
+    CHECK(weights({{"lm_head", weight_state::frozen, 0, 0, 3}}) ==
+          "plan.weights[0]: \"lm_head\" stands in none of these layers");
+    CHECK(weights({{"mlp", weight_state::lora}}) == "plan.weights[0]: LoRA needs a rank of at least 1");
+    CHECK(weights({{"mlp", weight_state::frozen, 8}}) == "plan.weights[0]: only LoRA has a rank");
+    CHECK(weights({{"norm", weight_state::lora, 8}}) ==
+          "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
     CHECK(problem({.recompute_every = 0}) == "plan.recompute_every: must be at least 1, got 0");
 
     const cost whole = cost_of(model.parts);
     const auto alone = [&](const training_plan& plan) {
         return error_of([&] { return flop_counter(whole, conventions::exact, plan).total(tally{}); });
     };
-    CHECK(alone({.rules = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
-          "plan.rules[0]: a cost alone does not know its layers: give flop_counter the model, or its parts");
+    CHECK(alone({.weights = {{"mlp", weight_state::frozen, 0, 0, 1}}}) ==
+          "plan.weights[0]: a cost alone does not know its layers: give flop_counter the model, or its parts");
     CHECK(alone({.recompute_every = 2}) ==
           "plan.recompute_every: a cost alone does not know its layers: give flop_counter the model, or its parts");
 
@@ -1053,11 +1055,12 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
                                          .vocab = {.size = 50, .tied = true}};
     const std::vector<model_part> one_table = parts_of(tied);
     CHECK(error_of([&] {
-              return flop_counter(one_table, conventions::exact, {.rules = {{"embedding", weight_state::frozen}}});
-          }) == "plan.rules: the lm_head is the embedding's table: both train or neither");
+              return flop_counter(one_table, conventions::exact, {.weights = {{"embedding", weight_state::frozen}}});
+          }) == "plan.weights: the lm_head is the embedding's table: both train or neither");
     CHECK(error_of([&] {
-              return flop_counter(one_table, conventions::exact,
-                                  {.rules = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
+              return flop_counter(
+                  one_table, conventions::exact,
+                  {.weights = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
           }) == "no error");
 }
 
@@ -1080,11 +1083,11 @@ TEST_CASE("experts counted by visits train alike in all layers, or are an error"
     const std::uint64_t visit = 2 * 3 * h * 7;
     CHECK(work({}).total(view::useful) == flops{3 * 60 * visit});
     const component_flops adapted =
-        work({.rules = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}});
+        work({.weights = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 2}}});
     CHECK(adapted.get(view::useful, phase::forward) == flops{60 * (visit + 2 * 3 * 2 * (h + 7))});
     CHECK(adapted.get(view::useful, phase::backward_weights) == flops{60 * 2 * 3 * 2 * (h + 7)});
     CHECK(error_of([&] {
-              return work({.rules = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
+              return work({.weights = {{"moe.experts", weight_state::frozen, 0, 0, 0}}});
           }) == "plan: experts that are counted by one measured number of visits must train alike in all layers");
 }
 

@@ -23,6 +23,7 @@
 namespace views_test {
 namespace {
 
+namespace unit = floptally::unit;
 using floptally::breakdown;
 using floptally::cost;
 using floptally::error;
@@ -500,12 +501,12 @@ TEST_CASE("M4: batches of public test suites have the sums that those assert", "
             const std::uint32_t h = grid[1];
             const std::uint32_t w = grid[2];
             mask_set merging;
-            merging.find_or_add(mask::merged_patches(side), "masks");
+            merging.find_or_add(unit::merged_patches(side), "masks");
             tally image{merging};
             image.add(floptally::grid{t, h, w});
             patches += image.get(view::useful, statistic::tokens, modality::vision);
             frame_squares += image.get(view::useful, statistic::squares, modality::vision);
-            merged += image.pairs(view::useful, mask::merged_patches(side));
+            merged += image.pairs(view::useful, unit::merged_patches(side));
         }
         const bool cross = expected.contains("cross_product");
         for (const auto& [name, value] : expected.items()) {

@@ -29,7 +29,7 @@ inline const floptally::mask_set every_text_mask = [] {
                                mask::hstu({.is_causal = false, .contextual = false}),
                                floptally::recsys_examples::history_squares{0},
                                floptally::recsys_examples::other_pairs{0},
-                               mask::hstu_part(floptally::hstu_rows::targets, 2),
+                               floptally::unit::hstu_part(floptally::hstu_rows::targets, 2),
                                floptally::make_rule<floptally::megatron_bridge::within_window>(400)};
 }();
 

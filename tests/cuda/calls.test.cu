@@ -40,22 +40,22 @@ struct one_call {
 /// The calls of one launch, with cudaGetDevice, by which an owner finds whether its own device is current.
 constexpr call_counts one_launch{.launches = 1, .others = 1};
 
-void asks_are_counted(const one_call& one, cudaStream_t stream) {
-    const call_counts counted = on_host::counts_of([&] { one.make(stream); });
+void asks_are_counted(const one_call& call, cudaStream_t stream) {
+    const call_counts counted = on_host::counts_of([&] { call.make(stream); });
     if (on_host::is_here()) {
-        expect(counted == one.asks, one.name + " asks for " + to_string(counted) + ", not " + to_string(one.asks));
+        expect(counted == call.asks, call.name + " asks for " + to_string(counted) + ", not " + to_string(call.asks));
     }
 }
 
 /// Checks that in a capture the runtime gets the same calls, and the graph has no more nodes.
-void capture_is_counted(const one_call& one, cudaStream_t stream) {
+void capture_is_counted(const one_call& call, cudaStream_t stream) {
     cudaGraph_t graph = nullptr;
     require_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
-    asks_are_counted({one.name + ", captured,", one.make, one.asks, one.nodes}, stream);
+    asks_are_counted({call.name + ", captured,", call.make, call.asks, call.nodes}, stream);
     require_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
     std::size_t nodes = 0;
     require_cuda(cudaGraphGetNodes(graph, nullptr, &nodes), "cudaGraphGetNodes");
-    expect(nodes == one.nodes, one.name + " captures " + std::to_string(nodes) + " nodes");
+    expect(nodes == call.nodes, call.name + " captures " + std::to_string(nodes) + " nodes");
     require_cuda(cudaGraphDestroy(graph), "cudaGraphDestroy");
 }
 
@@ -106,11 +106,11 @@ void calls_are_counted() {
         {"device_reduction::poll", [&](cudaStream_t) { static_cast<void>(sums.poll()); }, {}, 0},
     };
     // First of all in a capture: nothing is loaded or allocated where a kernel is launched for the first time.
-    for (const one_call& one : calls) {
-        capture_is_counted(one, stream);
+    for (const one_call& call : calls) {
+        capture_is_counted(call, stream);
     }
-    for (const one_call& one : calls) {
-        asks_are_counted(one, stream);
+    for (const one_call& call : calls) {
+        asks_are_counted(call, stream);
         stream.wait();
     }
     batch.reset_async(stream);  // boundaries that were taken for lengths do not all fit their rows
@@ -172,15 +172,15 @@ void instructions_are_counted() {
                          {mask_set{mask::sliding_window(400), mask::sliding_window(800), mask::sliding_window(1200),
                                    mask::sliding_window(1600)},
                           39.25}};
-    for (const bound& one : bounds) {
-        device_tally batch(one.masks, {.max_blocks = 1});
+    for (const bound& limit : bounds) {
+        device_tally batch(limit.masks, {.max_blocks = 1});
         const auto of = [&](std::size_t count) {
             return executed_by(stream, [&] { batch.add_cu_seqlens(on_device.get(), count + 1, stream); }).instructions;
         };
         const double of_one = static_cast<double>(of(8192) - of(4096)) / 4096;
-        expect(of_one <= one.most, std::to_string(of_one) + " instructions a length with " +
-                                       std::to_string(one.masks.size()) + " masks, at most " +
-                                       std::to_string(one.most));
+        expect(of_one <= limit.most, std::to_string(of_one) + " instructions a length with " +
+                                         std::to_string(limit.masks.size()) + " masks, at most " +
+                                         std::to_string(limit.most));
     }
     device_tally batch(mask_set{});
     const std::uint64_t fences = executed_by(stream, [&] { batch.snapshot_async(stream); }).fences;

@@ -86,8 +86,9 @@ void every_input_is_counted() {
     lengths_are_counted<std::int64_t>(every_text_mask, gpu_test::size(10'000'000U, 5'000U), 0, 0);
 
     mask_set towers = mask_set::of_towers();
-    for (const rule& m : {mask::grid_windows(8, 4), mask::clip_squares(), mask::merged_patches(2), mask::clips(),
-                          mask::strided_frames(3, 2), mask::sliding_window(400)}) {
+    for (const rule& m :
+         std::initializer_list<rule>{mask::grid_windows(8, 4), mask::clip_squares(), unit::merged_patches(2),
+                                     unit::clips(), unit::strided_frames(3, 2), mask::sliding_window(400)}) {
         towers.find_or_add(m, "masks");
     }
     std::mt19937_64 random(3);
@@ -180,8 +181,7 @@ void masks_of_ones_own_are_counted() {
 /// Says so before it asks for a device: the part that needs none.
 void masks_of_ones_own_are_refused_by_other_kernels() {
     const std::string without =
-        ": these kernels were compiled without its struct: a basic_device_tally of library_rules::with<…> has one's "
-        "own";
+        ": these kernels were compiled without this rule: use a basic_device_tally of library_rules::with<…>";
     expect(error_of([] { static_cast<void>(device_tally(own_masks)); }) == "dilated_window(4,3)" + without,
            "a tally of the library's rules");
     expect(error_of([] { static_cast<void>(basic_device_tally<library_rules::with<dilated_window>>(own_masks)); }) ==

@@ -83,11 +83,12 @@ using emulated_tally = emulated_tally_of<library_rules>;
 
 mask_set every_tower() {
     mask_set masks = mask_set::of_towers();
-    for (const mask& m : {mask::sliding_window(400), mask::grid_windows(8), mask::grid_windows(8, 4),
-                          mask::clip_squares(), mask::merged_patches(2), mask::clips(),
-                          mask::bidirectional().in(modality::vision), mask::kept_squares(750'000, 1),
-                          mask::level_windows(7, 1, true, true), mask::reduced_pairs(1, 2, 2, 4), mask::across_frames(),
-                          mask::window_lines(3), mask::strided_frames(3, 2), mask::strided_squares(3, 2, 100, 50)}) {
+    for (const rule& m : std::initializer_list<rule>{
+             mask::sliding_window(400), mask::grid_windows(8), mask::grid_windows(8, 4), mask::clip_squares(),
+             unit::merged_patches(2), unit::clips(), mask::bidirectional().in(modality::vision),
+             unit::kept_squares(750'000, 1), mask::level_windows(7, 1, true, true), mask::reduced_pairs(1, 2, 2, 4),
+             mask::across_frames(), mask::window_lines(3), unit::strided_frames(3, 2),
+             mask::strided_squares(3, 2, 100, 50)}) {
         masks.find_or_add(m, "masks");
     }
     return masks;
@@ -252,7 +253,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
 TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally does") {
     std::mt19937_64 random(13);
     const mask_set masks = every_tower();
-    const mask_set of_hstu{mask::hstu(), mask::hstu({.max_attn_len = 400}), mask::hstu_part(hstu_rows::targets, 2)};
+    const mask_set of_hstu{mask::hstu(), mask::hstu({.max_attn_len = 400}), unit::hstu_part(hstu_rows::targets, 2)};
     for (const launch_shape& shape : shapes) {
         for (const std::size_t count : {0U, 1U, 70U}) {
             std::vector<std::int32_t> lengths(count);
@@ -325,8 +326,7 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
 
 TEST_CASE("A device's tally refuses a rule that its kernels were compiled without", "[cuda][errors]") {
     const std::string without =
-        ": these kernels were compiled without its struct: a basic_device_tally of library_rules::with<…> has one's "
-        "own";
+        ": these kernels were compiled without this rule: use a basic_device_tally of library_rules::with<…>";
     const mask_set masks = tally{mask_set{mask::chunked(7), dilated_window{4, 3}, block_sparse{64, 2, 1}}}.masks();
     CHECK(error_of([&] { detail::require_known(masks, library_rules{}); }) == "dilated_window(4,3)" + without);
     CHECK(error_of([&] { detail::require_known(masks, library_rules::with<dilated_window>{}); }) ==
@@ -357,7 +357,7 @@ TEST_CASE("What a kernel asks of a rule is what the host asks of it, or that it 
     uint128 none = 5;
     CHECK_FALSE(device_amount(rule(dilated_window{4, 3}), sample, none));
     CHECK_FALSE(device_amount(rule(mask::cross_attention()), grid{1, 2, 2}, none));
-    CHECK_FALSE(device_amount(rule(mask::clips()), sample, none));
+    CHECK_FALSE(device_amount(rule(unit::clips()), sample, none));
     CHECK(none == 5);
 }
 

@@ -49,7 +49,7 @@ void pairs_are_those_of_the_host() {
              mask::chunked(7), mask::top_k(11), mask::compressed_keys(4), mask::cross_attention(), mask::box(400),
              mask::hstu(), mask::hstu({.max_attn_len = 400, .min_full_attn_seq_len = 7}),
              mask::hstu({.is_causal = false, .contextual = false}), floptally::recsys_examples::history_squares{0},
-             floptally::recsys_examples::other_pairs{0}, mask::hstu_part(floptally::hstu_rows::targets, 2),
+             floptally::recsys_examples::other_pairs{0}, floptally::unit::hstu_part(floptally::hstu_rows::targets, 2),
              dilated_window{4, 3}, block_sparse{gpu_test::size(64, 1 << 14), 2, 1}}) {  // which loops over blocks
         count_pairs<<<1, 128>>>(attends, on_device.get(), counted, static_cast<int>(sequences.size()));
         require_cuda(cudaGetLastError(), "count_pairs");

@@ -577,7 +577,8 @@ TEST_CASE("a layer that runs once more with its own weights costs the same and s
 TEST_CASE("F6: a part has fourteen values, and one more is an error, not a row that reads everything",
           "[cost][errors]") {
     static_assert(value::made(13) != 0);
-    CHECK(error_of([] { return value::made(14); }) == "value: a part has 14 values that it makes, 0 to 13, got 14");
+    CHECK(error_of([] { return value::made(14); }) ==
+          "value: must be from 0 to 13, the 14 values that a part makes, got 14");
     CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
 }
 
@@ -587,11 +588,11 @@ TEST_CASE("F6: a component that is appended has no work", "[cost]") {
     alignas(breakdown) unsigned char used[sizeof(breakdown)];
     std::memset(used, 0xA5, sizeof(used));
     breakdown* placed = new (used) breakdown;
-    for (breakdown* one : {&work, placed}) {
-        one->append("mine");
-        CHECK((*one)["mine"].total(view::executed) == flops{});
-        CHECK(one->total(view::padded) == flops{});
-        CHECK((*one)["mine"].get(view::useful, phase::backward_weights) == flops{});
+    for (breakdown* entry : {&work, placed}) {
+        entry->append("mine");
+        CHECK((*entry)["mine"].total(view::executed) == flops{});
+        CHECK(entry->total(view::padded) == flops{});
+        CHECK((*entry)["mine"].get(view::useful, phase::backward_weights) == flops{});
     }
     placed->~breakdown();
 }

@@ -66,12 +66,12 @@ TEST_CASE("gqa counts the attended pairs of every mask that a layer may have", "
         {mask::top_k(3), matmul_trace::top_k(3)},
         {mask::compressed_keys(3), matmul_trace::compressed_keys(3)},
     };
-    for (const masked& one : all) {
-        CAPTURE(one.attends.name());
+    for (const masked& layer : all) {
+        CAPTURE(layer.attends.name());
         const cost model = gqa{.num_heads = 3, .num_kv_heads = 1, .head_dim = 5}.cost(
-            {.index = 2, .hidden_size = 11, .attends = one.attends});
+            {.index = 2, .hidden_size = 11, .attends = layer.attends});
         check_against_trace(model, [&](step& trace, const sequence_list& sequences, bool) {
-            matmul_trace::attention(trace, sequences, 11, 3, 1, 5, one.pairs);
+            matmul_trace::attention(trace, sequences, 11, 3, 1, 5, layer.pairs);
         });
     }
 }

@@ -345,10 +345,10 @@ TEST_CASE("a frozen HSTU with LoRA beside one matrix", "[hstu][plan]") {
     const tally sums = tally_of(model.cost().masks(), batch());
     const breakdown all = evaluate(stages, sums);
     training_plan plan;
-    plan.rules.push_back({.weights = "*", .state = weight_state::frozen}, "rules");
-    plan.rules.push_back(
+    plan.weights.push_back({.weights = "*", .state = weight_state::frozen}, "weights");
+    plan.weights.push_back(
         {.weights = "hstu.uvqk/uvqk_proj", .state = weight_state::lora, .rank = 2, .first_layer = 1, .last_layer = 1},
-        "rules");
+        "weights");
     const breakdown adapted = evaluate(stages, sums, conventions::exact, plan);
     for (std::size_t i = 0; i < all.components().size(); ++i) {
         const component_flops& trained = all.components()[i];
@@ -368,7 +368,7 @@ TEST_CASE("a gate and a residual sum have no weight that trains", "[hstu][plan]"
     const hstu model{.hidden_size = 11, .num_layers = 2, .layer = layer_of(1)};
     training_plan plan;
     for (const char* weights : {"embedding", "hstu.uvqk/*", "hstu.output/*"}) {
-        plan.rules.push_back({.weights = weights, .state = weight_state::frozen}, "rules");
+        plan.weights.push_back({.weights = weights, .state = weight_state::frozen}, "weights");
     }
     const flop_counter folded(parts_of(model), conventions::recsys_examples, plan);
     CHECK(folded.evaluate(tally_of(folded.masks(), batch())).backward(view::useful) == flops{});

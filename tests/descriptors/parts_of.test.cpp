@@ -36,7 +36,7 @@ constexpr transformer<gqa, gated_mlp> small{.hidden_size = 64,
                                             .masks = mask::sliding_window(4)};
 
 /// Only the lm_head trains: no gradient passes a layer, which a cost alone cannot know.
-training_plan head_alone() { return {.rules = {{"*", weight_state::frozen}, {"lm_head", weight_state::trainable}}}; }
+training_plan head_alone() { return {.weights = {{"*", weight_state::frozen}, {"lm_head", weight_state::trainable}}}; }
 
 tally batch_of(const flop_counter& model) {
     tally batch{model.masks()};
@@ -77,7 +77,7 @@ TEST_CASE("F16: parts_of comes with the umbrella, of a descriptor and of one tow
     }
 }
 
-TEST_CASE("a descriptor is counted as its cost, and a plan with rules as its parts", "[flop_counter]") {
+TEST_CASE("a descriptor is counted as its cost, and a plan that freezes weights as its parts", "[flop_counter]") {
     const flop_counter plain(small);
     const flop_counter of_cost(small.cost());
     const tally batch = batch_of(of_cost);

@@ -211,14 +211,14 @@ TEST_CASE("presets count new tokens after a cached prefix", "[presets]") {
         {presets::gpt_oss_20b.cost(), 26'550'190'080, 59'676'036'562'944},
         {presets::gemma_3_1b.cost(), 6'539'575'296, 15'104'095'076'352},
     };
-    for (const cached& one : all) {
-        tally decode{one.model.masks()};
+    for (const cached& preset : all) {
+        tally decode{preset.model.masks()};
         decode.add(sequence{.length = 1, .past = 8191});
-        CHECK(evaluate(one.model, decode).total() == flops{one.decode});
-        tally prefill{one.model.masks()};
+        CHECK(evaluate(preset.model, decode).total() == flops{preset.decode});
+        tally prefill{preset.model.masks()};
         prefill.add(sequence{.length = 2048, .past = 6144});
         prefill.add(sequence{.length = 300, .past = 1});
-        CHECK(evaluate(one.model, prefill).total() == flops{one.prefill});
+        CHECK(evaluate(preset.model, prefill).total() == flops{preset.prefill});
     }
 }
 

@@ -14,6 +14,7 @@
 
 namespace tower_test {
 
+namespace unit = floptally::unit;
 using floptally::attention_core;
 using floptally::audio_clip;
 using floptally::cost;
@@ -24,6 +25,7 @@ using floptally::mask;
 using floptally::mask_set;
 using floptally::modality;
 using floptally::phase;
+using floptally::rule;
 using floptally::sequence;
 using floptally::statistic;
 using floptally::tally;
@@ -139,17 +141,17 @@ TEST_CASE("M3: masks of grids equal the enumeration of every pair of patches") {
                 REQUIRE(mask::clip_squares().pairs(g) == patches * patches);
                 const std::uint64_t with_prefix = patches == 0 ? 0 : patches + std::uint64_t{t} * 3;
                 REQUIRE(mask::clip_squares(3).pairs(g) == with_prefix * with_prefix);
-                REQUIRE(mask::clips().pairs(g) == (patches == 0 ? 0 : 1));
+                REQUIRE(rule(unit::clips()).pairs(g) == (patches == 0 ? 0 : 1));
             }
         }
     }
-    CHECK(mask::merged_patches(2).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
-    CHECK(mask::pooled_clips(2).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
-    CHECK(mask::pooled_clips(2).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
-    CHECK(mask::merged_pairs(2).pairs(grid{1, 4, 10}) == 2 * 5);      // an image has no second frame
-    CHECK(mask::merged_pairs(2).pairs(grid{5, 4, 10}) == 2 * 2 * 5);  // nor has the last of five
-    CHECK(mask::merged_pairs(2).pairs(grid{0, 4, 10}) == 0);
-    CHECK(mask::merged_squares(2).pairs(grid{3, 4, 10}) == 3 * (2 * 5) * (2 * 5));
+    CHECK(rule(unit::merged_patches(2)).pairs(grid{3, 4, 10}) == 3 * 2 * 5);
+    CHECK(rule(unit::pooled_clips(2)).pairs(grid{3, 5, 10}) == 3 * 2 * 5);  // a rest is cut off
+    CHECK(rule(unit::pooled_clips(2)).pairs(grid{1, 5, 10}) == 5 * 10);     // an image is not pooled
+    CHECK(rule(unit::merged_pairs(2)).pairs(grid{1, 4, 10}) == 2 * 5);      // an image has no second frame
+    CHECK(rule(unit::merged_pairs(2)).pairs(grid{5, 4, 10}) == 2 * 2 * 5);  // nor has the last of five
+    CHECK(rule(unit::merged_pairs(2)).pairs(grid{0, 4, 10}) == 0);
+    CHECK(rule(unit::merged_squares(2)).pairs(grid{3, 4, 10}) == 3 * (2 * 5) * (2 * 5));
     for (std::uint32_t side = 1; side <= 3; ++side) {
         for (const std::int64_t window : {-1, 1, 2, 3, 5, 11, 12, 13}) {
             INFO("side " << side << ", window " << window);
@@ -219,21 +221,21 @@ TEST_CASE("M3: windows of merged cells with ragged borders are windows of patche
                         const listed_windows all = windows_of_merged_cells(g, merge, window);
                         REQUIRE(mask::grid_windows(window * merge).pairs(g) == all.pairs);
                         REQUIRE(g.t * g.frame_patches() == all.patches);
-                        REQUIRE(mask::merged_patches(merge).pairs(g) == all.merged);
+                        REQUIRE(rule(unit::merged_patches(merge)).pairs(g) == all.merged);
                         // A learned row at the end of each line, and frames that are pooled before.
-                        REQUIRE(mask::merged_patches(merge, 1).pairs(g) == all.merged + frames * height);
-                        REQUIRE(mask::pooled_patches(merge).pairs(g) == all.merged / frames);
+                        REQUIRE(rule(unit::merged_patches(merge, 1)).pairs(g) == all.merged + frames * height);
+                        REQUIRE(rule(unit::pooled_patches(merge)).pairs(g) == all.merged / frames);
                     }
                 }
             }
         }
     }
-    CHECK(mask::pooled_patches(2).pairs(grid{0, 4, 4}) == 0);
-    tally batch{set_of({mask::pooled_patches(2), mask::merged_patches(2, 1)})};
+    CHECK(rule(unit::pooled_patches(2)).pairs(grid{0, 4, 4}) == 0);
+    tally batch{set_of({unit::pooled_patches(2), unit::merged_patches(2, 1)})};
     batch.add(grid{3, 4, 6});
     batch.add(grid{1, 2, 8});
-    CHECK(batch.pairs(view::useful, mask::pooled_patches(2)) == 6 + 4);
-    CHECK(batch.pairs(view::useful, mask::merged_patches(2, 1)) == 3 * 2 * 4 + 5);
+    CHECK(batch.pairs(view::useful, unit::pooled_patches(2)) == 6 + 4);
+    CHECK(batch.pairs(view::useful, unit::merged_patches(2, 1)) == 3 * 2 * 4 + 5);
 }
 
 namespace {
@@ -257,8 +259,8 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
             for (std::int64_t level = 0; level < 4; ++level) {
                 const std::int64_t stride = std::int64_t{1} << level;
                 const grid whole{2, h, w};
-                REQUIRE(mask::strided_cells(1, stride).pairs(whole) == 2 * up.frame_patches());
-                REQUIRE(pairs_or_nothing(mask::strided_cells(stride, stride), whole) == 2 * down.frame_patches());
+                REQUIRE(rule(unit::strided_cells(1, stride)).pairs(whole) == 2 * up.frame_patches());
+                REQUIRE(pairs_or_nothing(unit::strided_cells(stride, stride), whole) == 2 * down.frame_patches());
                 for (const std::int64_t window : {2, 3, 5}) {
                     const auto side = static_cast<std::uint64_t>(window);
                     const std::uint64_t shorter = std::min(up.h, up.w);
@@ -278,8 +280,8 @@ TEST_CASE("cells after strides, and windows of them, are those of halving one by
     }
     CHECK(mask::level_windows(7, 2, true, true).name() == "vision.level_windows(7,2,shifted=1,shrinking=1)");
     CHECK(mask::level_windows(7, 0, false, false).name() == "vision.level_windows(7,0)");
-    CHECK(mask::strided_cells(1, 4).name() == "vision.strided_cells(1,4)");
-    tally coarse{set_of({mask::strided_cells(4, 4)})};
+    CHECK(rule(unit::strided_cells(1, 4)).name() == "vision.strided_cells(1,4)");
+    tally coarse{set_of({unit::strided_cells(4, 4)})};
     CHECK(error_of([&] {
               coarse.add(grid{1, 3, 9});
           }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
@@ -346,21 +348,21 @@ TEST_CASE("cells that see all cells after more strides, and patches that see the
 
 TEST_CASE("patches that a share of hidden ones leaves are cut as MAE cuts them") {
     const auto kept = [](std::uint32_t h, std::uint32_t w, std::int64_t millionths) {
-        return mask::kept_patches(millionths, 1).pairs(grid{1, h, w});
+        return rule(unit::kept_patches(millionths, 1)).pairs(grid{1, h, w});
     };
     CHECK(kept(14, 14, 750'000) == 50);
     CHECK(kept(3, 5, 750'000) == 4);
     CHECK(kept(2, 5, 900'000) == 1);  // 1 - 0.9 is below 0.1
     CHECK(kept(4, 4, 0) == 17);
     CHECK(kept(0, 4, 0) == 0);
-    CHECK(mask::kept_squares(750'000, 1).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
-    CHECK(mask::kept_squares(750'000, 1).name() == "vision.kept_squares(750000,1)");
-    CHECK(error_of([] { static_cast<void>(mask::kept_patches(1'000'001, 0)); }) ==
+    CHECK(rule(unit::kept_squares(750'000, 1)).pairs(grid{2, 14, 14}) == 2 * 50 * 50);
+    CHECK(rule(unit::kept_squares(750'000, 1)).name() == "vision.kept_squares(750000,1)");
+    CHECK(error_of([] { static_cast<void>(unit::kept_patches(1'000'001, 0)); }) ==
           "mask_ratio: must be from 0 to 1000000, got 1000001");
 }
 
 TEST_CASE("a layer over cells is one over tokens, but for the units") {
-    const mask cells = mask::strided_cells(1, 2);
+    const mask cells = unit::strided_cells(1, 2);
     const floptally::layer where{0, 12, mask::level_windows(3, 1, false, false)};
     const cost tokens = floptally::mha{.num_heads = 3, .head_dim = 4, .elementwise = {.norm = 24}}.cost(where);
     const cost coarse = tokens.over(cells);
@@ -406,7 +408,7 @@ TEST_CASE("strided frames equal a convolution that is slid over the clip") {
             }
             INFO(frames);
             const auto expected = static_cast<std::uint64_t>(left);
-            REQUIRE(mask::strided_frames(field, stride).pairs(audio_clip{frames}) == expected);
+            REQUIRE(rule(unit::strided_frames(field, stride)).pairs(audio_clip{frames}) == expected);
             REQUIRE(mask::strided_squares(field, stride).pairs(audio_clip{frames}) == expected * expected);
         }
     }
@@ -450,7 +452,7 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
                     }
                     INFO(frames << " frames, chunks of " << chunk << ", windows of " << window);
                     const audio_clip clip{frames};
-                    REQUIRE(mask::strided_frames(rate.field, rate.stride, chunk).pairs(clip) == left);
+                    REQUIRE(rule(unit::strided_frames(rate.field, rate.stride, chunk)).pairs(clip) == left);
                     REQUIRE(mask::strided_squares(rate.field, rate.stride, chunk, window).pairs(clip) == pairs);
                 }
             }
@@ -474,10 +476,10 @@ TEST_CASE("frames of chunks and pairs of windows equal an enumeration, chunk by 
         }
     }
     CHECK(mask::strided_band(3, 2, 40, 0).name() == "audio.strided_band(3,2,40,0)");
-    CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
-    CHECK(mask::strided_frames(1, 8, 100).name() == "audio.strided_frames(1,8,chunk=100)");
+    CHECK(rule(unit::strided_frames(1, 2)).name() == "audio.strided_frames(1,2)");
+    CHECK(rule(unit::strided_frames(1, 8, 100)).name() == "audio.strided_frames(1,8,chunk=100)");
     CHECK(mask::strided_squares(1, 2, 0, 100).name() == "audio.strided_squares(1,2,window=100)");
-    CHECK(error_of([] { static_cast<void>(mask::strided_frames(1, 2, -1)); }) ==
+    CHECK(error_of([] { static_cast<void>(unit::strided_frames(1, 2, -1)); }) ==
           "chunk: must be from 0 to 65535, got -1");
     CHECK(error_of([] { static_cast<void>(mask::strided_squares(1, 2, 0, 65536)); }) ==
           "window: must be from 0 to 65535, got 65536");
@@ -543,8 +545,8 @@ TEST_CASE("layers over other units cost what the same layers cost over as many t
 }
 
 TEST_CASE("a tally with towers adds each to its own words, and their sum is what all of them add") {
-    const mask_set masks = set_of({mask::sliding_window(4), mask::grid_windows(4), mask::clips(),
-                                   mask::strided_frames(1, 2), mask::window(2, 1)});
+    const mask_set masks = set_of({mask::sliding_window(4), mask::grid_windows(4), unit::clips(),
+                                   unit::strided_frames(1, 2), mask::window(2, 1)});
     std::mt19937 random(7);
     tally whole{masks};
     tally parts{masks};
@@ -573,24 +575,24 @@ TEST_CASE("a tally with towers adds each to its own words, and their sum is what
     CHECK(whole == tally::from_words(masks, whole.words()));
     CHECK(whole.pairs(view::useful, mask::sliding_window(4)) == text);
     CHECK(whole.pairs(view::useful, mask::grid_windows(4)) == windows);
-    CHECK(whole.pairs(view::useful, mask::strided_frames(1, 2)) == halves);
+    CHECK(whole.pairs(view::useful, unit::strided_frames(1, 2)) == halves);
     CHECK(whole.words().size() == 2 * (3 * tally::fixed_words + masks.size()));
 }
 
 TEST_CASE("images and sound that are padded are useful and padded") {
-    tally t{set_of({mask::grid_windows(4), mask::strided_frames(1, 2)})};
+    tally t{set_of({mask::grid_windows(4), unit::strided_frames(1, 2)})};
     t.add(grid{1, 3, 5}, grid{1, 8, 8});
     t.add(audio_clip{100}, audio_clip{3000});
     CHECK(t.get(view::useful, statistic::tokens, modality::vision) == 15);
     CHECK(t.get(view::padded, statistic::tokens, modality::vision) == 64);
     CHECK(t.get(view::useful, statistic::squares, modality::vision) == 225);
     CHECK(t.pairs(view::padded, mask::grid_windows(4)) == 4 * 256);
-    CHECK(t.pairs(view::useful, mask::strided_frames(1, 2)) == 50);
-    CHECK(t.pairs(view::padded, mask::strided_frames(1, 2)) == 1500);
+    CHECK(t.pairs(view::useful, unit::strided_frames(1, 2)) == 50);
+    CHECK(t.pairs(view::padded, unit::strided_frames(1, 2)) == 1500);
 }
 
 TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
-    const mask_set masks = set_of({mask::merged_patches(2), mask::clip_squares()});
+    const mask_set masks = set_of({unit::merged_patches(2), mask::clip_squares()});
     tally vision{masks};
     vision.add(grid{1, 4, 6});
     const tally before = vision;
@@ -602,7 +604,7 @@ TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
     CHECK(refused([](tally& t) {
               t.add(grid{1, 27, 30});
           }) == "grid: 1 x 27 x 30 patches do not divide by the spatial_merge_size 2");
-    tally pooled{set_of({mask::pooled_patches(2)})};
+    tally pooled{set_of({unit::pooled_patches(2)})};
     CHECK(error_of([&] {
               pooled.add(grid{1, 4, 5});
           }) == "grid: 1 x 4 x 5 patches do not divide by the spatial_merge_size 2");
@@ -652,7 +654,7 @@ TEST_CASE("M3: a cost in a tower multiplies that tower's statistics, and its mas
     text.add("text", linear{.in_features = 13, .out_features = 17});
     text.add("text", attention_core{.num_heads = 2, .qk_head_dim = 7, .v_head_dim = 11}, mask::sliding_window(4));
     cost merger;
-    merger.add("merger", linear{.in_features = 19, .out_features = 23}, mask::merged_patches(2));
+    merger.add("merger", linear{.in_features = 19, .out_features = 23}, unit::merged_patches(2));
     cost stem;
     stem.add("stem", linear{.in_features = 29, .out_features = 31, .kind = term::input_linear});
     const cost model = text + block.in(modality::vision) + merger + stem.in(modality::vision);
@@ -678,7 +680,7 @@ TEST_CASE("a part of a model is evaluated over the batch of the whole") {
     cost text;
     text.add("text", linear{.in_features = 3, .out_features = 5});
     cost vision;
-    vision.add("vision", linear{.in_features = 7, .out_features = 11}, mask::merged_patches(2));
+    vision.add("vision", linear{.in_features = 7, .out_features = 11}, unit::merged_patches(2));
     const cost model = text + vision;
     tally batch{model.masks()};
     batch.add(sequence{10});
@@ -733,13 +735,13 @@ TEST_CASE("names of masks say their tower") {
     CHECK(mask::bidirectional().in(modality::vision).name() == "vision.bidirectional");
     CHECK(mask::grid_windows(8).name() == "vision.grid_windows(8)");
     CHECK(mask::grid_windows(7, 3).name() == "vision.grid_windows(7,shift=3)");
-    CHECK(mask::merged_patches(2).name() == "vision.merged_patches(2)");
-    CHECK(mask::merged_patches(2, 1).name() == "vision.merged_patches(2,line_ends=1)");
-    CHECK(mask::pooled_patches(2).name() == "vision.pooled_patches(2)");
-    CHECK(mask::pooled_clips(2).name() == "vision.pooled_clips(2)");
+    CHECK(rule(unit::merged_patches(2)).name() == "vision.merged_patches(2)");
+    CHECK(rule(unit::merged_patches(2, 1)).name() == "vision.merged_patches(2,line_ends=1)");
+    CHECK(rule(unit::pooled_patches(2)).name() == "vision.pooled_patches(2)");
+    CHECK(rule(unit::pooled_clips(2)).name() == "vision.pooled_clips(2)");
     CHECK(mask::later_image_tokens(1).name() == "vision.later_image_tokens(1)");
     CHECK(mask::later_image_tokens(2, 512).name() == "vision.later_image_tokens(2,sliding_window=512)");
-    CHECK(mask::strided_frames(1, 2).name() == "audio.strided_frames(1,2)");
+    CHECK(rule(unit::strided_frames(1, 2)).name() == "audio.strided_frames(1,2)");
     CHECK(error_of([] { static_cast<void>(mask::later_image_tokens(1, 0)); }) ==
           "sliding_window: must be from 1 to 2147483647, got 0");
     CHECK(error_of([] { static_cast<void>(mask::grid_windows(0)); }) ==

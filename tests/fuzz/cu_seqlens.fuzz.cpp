@@ -26,7 +26,7 @@ __extension__ typedef __int128 int128;
 const floptally::mask_set& masks() {
     static const floptally::mask_set all = [] {
         floptally::mask_set set;
-        for (const rule& m : {mask::sliding_window(5), mask::window(3, 4), mask::chunked(6), mask::top_k(4000),
+        for (const mask& m : {mask::sliding_window(5), mask::window(3, 4), mask::chunked(6), mask::top_k(4000),
                               mask::compressed_keys(3), mask::prefix_lm(2)}) {
             set.push_back(m, "masks");
         }

@@ -57,8 +57,8 @@ void check_rates(const meter& of) {
         return;
     }
     try {
-        for (const floptally::metric& one : metrics(of, of.run())) {
-            require(std::isfinite(one.value) && one.value >= 0);
+        for (const floptally::metric& logged : metrics(of, of.run())) {
+            require(std::isfinite(logged.value) && logged.value >= 0);
         }
     } catch (const floptally::error& problem) {  // a rate that no double holds
         require(!problem.field().empty());

@@ -112,8 +112,8 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
         -3 * sum_of(
                  model, [](const cost_row& row) { return row.kind == term::state; }, units)};
     std::int64_t sum = 0;
-    for (const std::int64_t one : terms) {
-        sum += one;
+    for (const std::int64_t value : terms) {
+        sum += value;
     }
     CHECK(sum == length * 92'762'352'876);
     const flop_counter theirs_by_name(model, conventions::torchtitan_2026);
@@ -123,9 +123,9 @@ TEST_CASE("torchtitan's count of DeepSeek-V4-Flash is ours and six named terms")
 
     // docs/conventions.md lists them.
     const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/conventions.md");
-    for (const std::int64_t one : terms) {
-        INFO(spaced(one));
-        CHECK(page.find("| " + spaced(one) + " |") != std::string::npos);
+    for (const std::int64_t value : terms) {
+        INFO(spaced(value));
+        CHECK(page.find("| " + spaced(value) + " |") != std::string::npos);
     }
     CHECK(page.find("| " + spaced(sum) + " |") != std::string::npos);
 }

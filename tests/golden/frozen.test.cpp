@@ -21,20 +21,20 @@ namespace {
 using namespace floptally;
 using nlohmann::json;
 
-training_plan plan_with(const json& rules) {
+training_plan plan_with(const json& settings) {
     training_plan plan;
-    for (const json& said : rules) {
+    for (const json& said : settings) {
         const std::string weights = said["weights"];
         const std::string state = said["state"];
-        plan_rule rule;
-        rule.weights = std::string_view(weights);
-        rule.state = state == "lora"     ? weight_state::lora
-                     : state == "frozen" ? weight_state::frozen
-                                         : weight_state::trainable;
-        rule.rank = said.value("rank", std::uint64_t{0});
-        rule.first_layer = said.value("first_layer", any_layer);
-        rule.last_layer = said.value("last_layer", any_layer);
-        plan.rules.push_back(rule, "rules");
+        weight_setting setting;
+        setting.weights = std::string_view(weights);
+        setting.state = state == "lora"     ? weight_state::lora
+                        : state == "frozen" ? weight_state::frozen
+                                            : weight_state::trainable;
+        setting.rank = said.value("rank", std::uint64_t{0});
+        setting.first_layer = said.value("first_layer", any_layer);
+        setting.last_layer = said.value("last_layer", any_layer);
+        plan.weights.push_back(setting, "weights");
     }
     return plan;
 }

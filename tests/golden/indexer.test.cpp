@@ -64,11 +64,11 @@ training_plan plan_of(const json& one) {
     training_plan plan{.flash_attention = false, .indexer = training_named(one["plan"])};
     const std::string frozen = one["frozen"];
     if (frozen.starts_with("all but")) {
-        plan.rules.push_back({"*", weight_state::frozen}, "rules");
-        plan.rules.push_back({"embedding", weight_state::frozen}, "rules");
-        plan.rules.push_back({frozen == "all but wq_b" ? "attention.indexer/wq_b" : "attention.indexer"}, "rules");
+        plan.weights.push_back({"*", weight_state::frozen}, "weights");
+        plan.weights.push_back({"embedding", weight_state::frozen}, "weights");
+        plan.weights.push_back({frozen == "all but wq_b" ? "attention.indexer/wq_b" : "attention.indexer"}, "weights");
     } else if (!frozen.empty()) {
-        plan.rules.push_back({component_name("attention.indexer/" + frozen), weight_state::frozen}, "rules");
+        plan.weights.push_back({component_name("attention.indexer/" + frozen), weight_state::frozen}, "weights");
     }
     return plan;
 }

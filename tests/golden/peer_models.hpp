@@ -177,8 +177,8 @@ inline cost mixer(const json& model, const layer& where) {
         return compressed_attention(model, where);
     }
     if (model.contains("kimi_kda_layers")) {
-        for (const json& one : model["kimi_kda_layers"]) {
-            if (one.get<std::uint64_t>() == where.index + 1) {
+        for (const json& entry : model["kimi_kda_layers"]) {
+            if (entry.get<std::uint64_t>() == where.index + 1) {
                 return kimi_delta_attention(model, where);
             }
         }
@@ -459,14 +459,14 @@ inline cost maxtext_part(const json& model, bool attention) {
 }
 
 /// FLOPs that a test hands to a function as they are, in a training step.
-inline std::int64_t maxtext_arguments(const json& one) {
-    if (one.value("scope", "") != "component: learnable_weights") {
+inline std::int64_t maxtext_arguments(const json& entry) {
+    if (entry.value("scope", "") != "component: learnable_weights") {
         return 0;
     }
-    const json& given = one["batch"]["arguments"];
+    const json& given = entry["batch"]["arguments"];
     const auto value = [&given](std::size_t i) { return given[i].get<std::int64_t>(); };
-    const std::string function = one["model"]["maxtext"];
-    const std::int64_t layers = one["model"]["num_decoder_layers"];
+    const std::string function = entry["model"]["maxtext"];
+    const std::int64_t layers = entry["model"]["num_decoder_layers"];
     if (function == "calculate_gemma2_tflops_training_per_device") {  // feed-forward, qkv and output of a layer; head
         return 3 * (2 * layers * (value(0) + value(1) + value(2)) + value(3));
     }

@@ -110,17 +110,17 @@ constexpr mistake mistakes[] = {
 
 /// The preset that a case is of: the one whose cases are listed, or the one that its id begins with.
 const convention& preset_of(const std::string& id) {
-    for (const preset_of_cases& one : presets_of_cases) {
-        if (id.starts_with(one.ids)) {
-            return one.how;
+    for (const preset_of_cases& preset : presets_of_cases) {
+        if (id.starts_with(preset.ids)) {
+            return preset.how;
         }
     }
     return floptally::convention_named(id.substr(0, id.find('/')));
 }
 
 bool is_mistake(const std::string& id, const std::string& part) {
-    for (const mistake& one : mistakes) {
-        if (id.starts_with(one.ids) && part == one.part) {
+    for (const mistake& wrong : mistakes) {
+        if (id.starts_with(wrong.ids) && part == wrong.part) {
             return true;
         }
     }
@@ -162,23 +162,23 @@ bool router_is_unknown(const json& model) {
     return peer_models::chosen_experts(model) != 0 && peer_models::all_experts(model) == 0;
 }
 
-json model_of(const json& one) {
+json model_of(const json& entry) {
     static const json models = golden("models.json");
-    json model = one["model"].is_string() ? models[one["model"].get<std::string>()] : one["model"];
-    model.update(one.value("but", json::object()));
+    json model = entry["model"].is_string() ? models[entry["model"].get<std::string>()] : entry["model"];
+    model.update(entry.value("but", json::object()));
     return model;
 }
 
-cost cost_of(const json& one) {
-    const json model = model_of(one);
-    if (one["batch"].contains("mtp")) {
-        return peer_models::nemotron_prediction_head(model, one["batch"]["mtp"]);
+cost cost_of(const json& entry) {
+    const json model = model_of(entry);
+    if (entry["batch"].contains("mtp")) {
+        return peer_models::nemotron_prediction_head(model, entry["batch"]["mtp"]);
     }
     if (model.contains("linears")) {
         return peer_models::linears(model);
     }
     if (model.contains("maxtext")) {
-        return peer_models::maxtext_part(model, one["scope"] == "component: attention");
+        return peer_models::maxtext_part(model, entry["scope"] == "component: attention");
     }
     if (model.value("model_type", "") == "wan_dit") {
         return peer_models::wan(model);
@@ -186,7 +186,7 @@ cost cost_of(const json& one) {
     if (model.value("model_type", "") == "qwen_image") {
         return peer_models::qwen_image(model);
     }
-    if (one.value("scope", "") == "one Mamba-2 layer") {
+    if (entry.value("scope", "") == "one Mamba-2 layer") {
         return peer_models::mamba2(model, layer{0, model["hidden_size"]});
     }
     if (model.value("model_type", "") == "vision_tower") {
@@ -210,10 +210,10 @@ void add_batch(tally& sum, const json& batch) {
             sum.add(sequence{.length = length, .past = batch["context"][i].get<std::uint32_t>() - length});
         }
     } else if (batch.contains("sequences")) {
-        for (const json& one : batch["sequences"]) {
-            const auto context = one["contextual"].get<std::uint32_t>();
-            const auto targets = one["targets"].get<std::uint32_t>();
-            sum.add(sequence{.length = context + one["history"].get<std::uint32_t>() + targets,
+        for (const json& entry : batch["sequences"]) {
+            const auto context = entry["contextual"].get<std::uint32_t>();
+            const auto targets = entry["targets"].get<std::uint32_t>();
+            sum.add(sequence{.length = context + entry["history"].get<std::uint32_t>() + targets,
                              .context = context,
                              .targets = targets,
                              .target_group = 1});
@@ -229,23 +229,23 @@ void add_batch(tally& sum, const json& batch) {
     }
 }
 
-training_plan plan_of(const json& one) {
+training_plan plan_of(const json& entry) {
     training_plan plan{.flash_attention = false};
-    const json model = model_of(one);
+    const json model = model_of(entry);
     if (model.contains("dsa_indexer_loss_coeff")) {
         const bool sparse = model.value("dsa_indexer_use_sparse_loss", false);
         plan.indexer = sparse ? indexer_training::sparse_loss : indexer_training::dense_loss;
     }
-    const std::string recomputed = one.value("recompute", "none");
-    const std::string scope = one.value("scope", "");
+    const std::string recomputed = entry.value("recompute", "none");
+    const std::string scope = entry.value("scope", "");
     const auto again = [&](std::initializer_list<const char*> names) {
         for (const char* name : names) {
             plan.recomputed_components.push_back(component_name(name), "recomputed_components");
         }
     };
-    if (one["batch"].contains("new") || one.value("passes", "") == "forward" || scope == "component: ffn_forward") {
+    if (entry["batch"].contains("new") || entry.value("passes", "") == "forward" || scope == "component: ffn_forward") {
         plan.counted = counted_passes::forward;
-    } else if (one.contains("recompute")) {
+    } else if (entry.contains("recompute")) {
         plan.counted = counted_passes::backward;
     }
     if (recomputed == "full") {
@@ -261,8 +261,8 @@ training_plan plan_of(const json& one) {
 }
 
 /// The convention of a case: for all of the model, or for the one product that its scope names.
-convention in_scope(convention how, const json& one) {
-    const std::string scope = one.value("scope", "");
+convention in_scope(convention how, const json& entry) {
+    const std::string scope = entry.value("scope", "");
     if (scope.find("attn.attn_qk") != std::string::npos) {
         how.counted = term_set{term::scores};
     } else if (scope.find("attn.attn_av") != std::string::npos) {
@@ -277,11 +277,11 @@ convention in_scope(convention how, const json& one) {
     return how;
 }
 
-std::string counted(const json& one, const convention& how) {
-    const flop_counter model(cost_of(one), in_scope(how, one), plan_of(one));
+std::string counted(const json& entry, const convention& how) {
+    const flop_counter model(cost_of(entry), in_scope(how, entry), plan_of(entry));
     tally batch{model.masks()};
-    add_batch(batch, one["batch"]);
-    return to_string(model.total(batch, one.contains("recompute") ? view::executed : view::useful));
+    add_batch(batch, entry["batch"]);
+    return to_string(model.total(batch, entry.contains("recompute") ? view::executed : view::useful));
 }
 
 std::string text(std::int64_t number) { return std::to_string(number); }
@@ -290,36 +290,36 @@ std::string text(std::int64_t number) { return std::to_string(number); }
 
 TEST_CASE("presets reproduce the numbers of public counters, but for their mistakes", "[convention][peers]") {
     std::map<std::string, std::size_t> visited;
-    for (const json& one : cases()) {
-        const std::string id = one["id"];
+    for (const json& entry : cases()) {
+        const std::string id = entry["id"];
         ++visited[id.substr(0, id.find('/'))];
         if (id.starts_with("bionemo/work/") || id.starts_with("vllm/test/mla_prefill/")) {
             continue;  // sums of a batch, and single matrices: below
         }
         CAPTURE(id);
         convention how = preset_of(id);
-        std::int64_t expected = one["expected"];
-        const json parts = one.value("parts", json::object());
+        std::int64_t expected = entry["expected"];
+        const json parts = entry.value("parts", json::object());
         for (const auto& [part, amount] : parts.items()) {
             if (is_mistake(id, part)) {
                 expected -= amount.get<std::int64_t>();
                 how = without_rule(how, part);
             }
         }
-        expected -= peer_models::maxtext_arguments(one);
-        expected *= one["batch"].value("pipeline", 1);
+        expected -= peer_models::maxtext_arguments(entry);
+        expected *= entry["batch"].value("pipeline", 1);
         convention exact = conventions::exact;
         exact.head = how.head;
         if (id.starts_with("recsys/")) {  // there `exact` has the attention backward of a fused kernel
             exact.backward = how.backward;
         }
-        if (router_is_unknown(model_of(one))) {
+        if (router_is_unknown(model_of(entry))) {
             how.counted = how.counted.without(term::router);
             exact.counted = exact.counted.without(term::router);
         }
-        CHECK(counted(one, how) == text(expected));
-        if (one.contains("exact")) {
-            CHECK(counted(one, exact) == text(one["exact"]));
+        CHECK(counted(entry, how) == text(expected));
+        if (entry.contains("exact")) {
+            CHECK(counted(entry, exact) == text(entry["exact"]));
         }
     }
     // None of these cases is lost; those of a new preset need no number here.
@@ -356,11 +356,11 @@ TEST_CASE("every preset has the numbers of its counter in peers.json, or in the 
     for (const convention* preset : conventions::all) {
         const std::string name(preset->name);
         INFO("the preset " << name << " needs the numbers of its counter in tests/golden/peers.json");
-        const bool has_cases = std::any_of(cases().begin(), cases().end(), [&](const json& one) {
-            return preset_of(one["id"].get<std::string>()).name == preset->name;
+        const bool has_cases = std::any_of(cases().begin(), cases().end(), [&](const json& entry) {
+            return preset_of(entry["id"].get<std::string>()).name == preset->name;
         });
         const auto other = std::find_if(std::begin(elsewhere), std::end(elsewhere),
-                                        [&](const shown_elsewhere& one) { return one.preset == preset->name; });
+                                        [&](const shown_elsewhere& shown) { return shown.preset == preset->name; });
         CHECK(has_cases != (other != std::end(elsewhere)));
         if (other != std::end(elsewhere)) {
             std::ifstream file(std::string(FLOPTALLY_SOURCE_DIR "/").append(other->file));
@@ -374,10 +374,10 @@ TEST_CASE("every mistake of a peer is one of some case, and changes its number",
     for (const mistake& listed : mistakes) {
         CAPTURE(std::string(listed.ids), std::string(listed.part));
         std::size_t found = 0;
-        for (const json& one : cases()) {
-            const json parts = one.value("parts", json::object());
-            found += one["id"].get<std::string>().starts_with(listed.ids) && parts.contains(std::string(listed.part)) &&
-                     parts[std::string(listed.part)] != 0;
+        for (const json& entry : cases()) {
+            const json parts = entry.value("parts", json::object());
+            found += entry["id"].get<std::string>().starts_with(listed.ids) &&
+                     parts.contains(std::string(listed.part)) && parts[std::string(listed.part)] != 0;
         }
         CHECK(found != 0);
         CHECK_FALSE(listed.reason.empty());
@@ -386,14 +386,14 @@ TEST_CASE("every mistake of a peer is one of some case, and changes its number",
 
 TEST_CASE("the squares of BioNeMo's batch layouts are words of a tally", "[tally][peers]") {
     std::size_t layouts = 0;
-    for (const json& one : cases()) {
-        const std::string id = one["id"];
+    for (const json& entry : cases()) {
+        const std::string id = entry["id"];
         if (!id.starts_with("bionemo/work/")) {
             continue;
         }
         CAPTURE(id);
         ++layouts;
-        const json& batch = one["batch"];
+        const json& batch = entry["batch"];
         const auto rows = batch["input_ids_shape"][0].get<std::size_t>();
         // A rank has a slice of every sequence: slots of a whole sequence are cp_size as many.
         const auto slots = static_cast<std::uint32_t>(batch["input_ids_shape"][1].get<std::uint32_t>() *
@@ -419,7 +419,7 @@ TEST_CASE("the squares of BioNeMo's batch layouts are words of a tally", "[tally
             }
         }
         const view seen = batch["include_padding"].get<bool>() ? view::padded : view::useful;
-        CHECK(sum.get(seen, statistic::squares) == one["expected"].get<std::uint64_t>());
+        CHECK(sum.get(seen, statistic::squares) == entry["expected"].get<std::uint64_t>());
     }
     CHECK(layouts == 10);
 }
@@ -429,24 +429,24 @@ TEST_CASE("vLLM's numbers of single matrices of latent attention", "[descriptors
         {"vllm/test/mla_prefill/q_a_proj", {"q_lora_rank"}},
         {"vllm/test/mla_prefill/kv_a_proj", {"kv_lora_rank", "qk_rope_head_dim"}}};
     std::size_t matrices = 0;
-    for (const json& one : cases()) {
-        const auto found = widths.find(one["id"]);
+    for (const json& entry : cases()) {
+        const auto found = widths.find(entry["id"]);
         if (found == widths.end()) {
             continue;
         }
         ++matrices;
         std::uint64_t width = 0;
         for (const char* name : found->second) {
-            width += one["model"][name].get<std::uint64_t>();
+            width += entry["model"][name].get<std::uint64_t>();
         }
         cost matrix;
-        matrix.add("attention.qkv", linear{.in_features = one["model"]["hidden_size"], .out_features = width});
-        CHECK(counted({{"model", one["model"]}, {"batch", one["batch"]}}, conventions::vllm_prefill) != "0");
+        matrix.add("attention.qkv", linear{.in_features = entry["model"]["hidden_size"], .out_features = width});
+        CHECK(counted({{"model", entry["model"]}, {"batch", entry["batch"]}}, conventions::vllm_prefill) != "0");
         tally batch;
-        add_batch(batch, one["batch"]);
+        add_batch(batch, entry["batch"]);
         CHECK(to_string(
                   evaluate(matrix, batch, conventions::vllm_prefill, {.counted = counted_passes::forward}).total()) ==
-              text(one["expected"]));
+              text(entry["expected"]));
     }
     CHECK(matrices == 2);
 }

@@ -60,8 +60,8 @@ TEST_CASE("every published model of text and towers is of a type whose FLOPs the
     std::set<std::string> counted;
     for (const auto& file : std::filesystem::directory_iterator(std::string(FLOPTALLY_GOLDEN_DIR) + "/zoo")) {
         if (file.path().extension() == ".json") {
-            for (const json& one : golden(file.path().c_str())) {
-                counted.insert(one["config"]["model_type"].get<std::string>());
+            for (const json& entry : golden(file.path().c_str())) {
+                counted.insert(entry["config"]["model_type"].get<std::string>());
             }
         }
     }

@@ -117,13 +117,13 @@ TEST_CASE("M7: any config can be frozen and adapted") {
         for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
             CHECK(trained.get(view::executed, during) == whole.get(view::executed, during));
         }
-        const breakdown frozen = work({.recomputed = recompute::full, .rules = {{"*", weight_state::frozen}}});
+        const breakdown frozen = work({.recomputed = recompute::full, .weights = {{"*", weight_state::frozen}}});
         CHECK(frozen.total(view::executed) == whole.get(view::executed, phase::forward));
 
-        const training_plan adapters{.rules = {{"*", weight_state::lora, 4}}};
+        const training_plan adapters{.weights = {{"*", weight_state::lora, 4}}};
         if (error_of([&] {
                 static_cast<void>(flop_counter(model.parts, conventions::exact, adapters));
-            }).starts_with("plan.rules[0]: LoRA needs a weight matrix")) {
+            }).starts_with("plan.weights[0]: LoRA needs a weight matrix")) {
             CHECK(std::all_of(model.cost.rows().begin(), model.cost.rows().end(), [](const cost_row& row) {
                 return row.per_rank.parameters == 0;  // convolutions alone, beside which no adapter fits
             }));
@@ -146,7 +146,7 @@ TEST_CASE("what stands after the text of a contrastive model is its head, on the
     CHECK_FALSE(pipeline_split::even(2, 2).parts_of(clip.parts, 1).back().elsewhere);
 
     // Frozen, the projection still hands its gradient to the layers, which train.
-    const training_plan plan{.rules = {{"lm_head", weight_state::frozen}, {"norm", weight_state::frozen}}};
+    const training_plan plan{.weights = {{"lm_head", weight_state::frozen}, {"norm", weight_state::frozen}}};
     const flop_counter folded(clip.parts, conventions::exact, plan);
     tally batch{folded.masks()};
     fill(batch);

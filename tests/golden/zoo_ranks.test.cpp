@@ -126,7 +126,8 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
             const rank_options halves{.layers_of_chunks = {layers / 2, layers - layers / 2}};
             CHECK(field_of_error(model, {.pp = 2}, halves) == "");
             rank_options whole_towers = halves;
-            whole_towers.tensor.rules = {{"vision.*", tensor_split::replicated}, {"audio.*", tensor_split::replicated}};
+            whole_towers.tensor.splits = {{"vision.*", tensor_split::replicated},
+                                          {"audio.*", tensor_split::replicated}};
             std::string field = field_of_error(model, {.tp = 2, .pp = 2}, halves);
             if (field.substr(0, 7) == "vision." || field.substr(0, 6) == "audio.") {
                 refused.insert(field);

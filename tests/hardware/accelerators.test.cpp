@@ -17,6 +17,7 @@
 #include <floptally/hardware/detail/accelerator_memory.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/hardware/peak.hpp>
+#include <floptally/hardware/precision_words.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
@@ -174,8 +175,8 @@ TEST_CASE("a name of several parts, or a part of a name, lists what it could be"
 }
 
 TEST_CASE("an unknown name says so, with what is near it", "[accelerator]") {
-    CHECK(refusal("RTX A1000") ==
-          R"(accelerator: no known part is called "RTX A1000"; `floptally accelerators` lists the known parts)");
+    CHECK(refusal("RTX A1000") == R"(accelerator: no known part is called "RTX A1000"; nearest: RTX A6000; )"
+                                  "`floptally accelerators` lists the known parts");
     CHECK(refusal("NVIDIA H100 80GB HBM2e") ==
           R"(accelerator: no known part is called "NVIDIA H100 80GB HBM2e"; near it: H100 SXM, H100 PCIe, H100 NVL; )"
           "`floptally accelerators` lists the known parts");
@@ -390,6 +391,68 @@ TEST_CASE("precisions by name", "[accelerator]") {
         CHECK(std::string(e.what()) ==
               R"(precision: must be one of fp64, fp32, tf32, fp16, bf16, fp8, int8, fp4, got "fp6")");
     }
+}
+
+TEST_CASE("F76: precisions in the words of trainers", "[accelerator]") {
+    const std::pair<const char*, precision> said[] = {{"bf16-mixed", precision::bf16},
+                                                      {"16-mixed", precision::fp16},
+                                                      {"bf16-true", precision::bf16},
+                                                      {"16-true", precision::fp16},
+                                                      {"32-true", precision::fp32},
+                                                      {"64", precision::fp64},
+                                                      {"torch.bfloat16", precision::bf16},
+                                                      {"torch.float8_e4m3fn", precision::fp8},
+                                                      {"float8_e4m3fn", precision::fp8},
+                                                      {"float8_e5m2", precision::fp8},
+                                                      {"torch.float4_e2m1fn_x2", precision::fp4},
+                                                      {"amp_bf16", precision::bf16},
+                                                      {"mixed_bfloat16", precision::bf16},
+                                                      {" Torch.Half ", precision::fp16},
+                                                      {"bfloat16", precision::bf16}};
+    for (const auto& [text, is] : said) {
+        CAPTURE(text);
+        CHECK(precision_named(text) == is);
+    }
+    for (const char* text : {"bf16-", "-mixed", "torch.", "mixed", "float8_e8m0fnu", "bf16-mixed-true",
+                             "torch.torch.half", "uint8", "transformer-engine"}) {
+        CAPTURE(text);
+        CHECK_THROWS_AS(precision_named(text), floptally::error);
+    }
+}
+
+TEST_CASE("F76: a misspelt accelerator is told the nearest", "[accelerator]") {
+    CHECK(refusal("H100SXM") == R"(accelerator: no known part is called "H100SXM"; nearest: H100 SXM; )"
+                                "`floptally accelerators` lists the known parts");
+    CHECK(refusal("H10O SXM").find("; nearest: H100 SXM; ") != std::string::npos);
+    CHECK(refusal("MI30OX").find("; nearest: MI300X; ") != std::string::npos);
+    CHECK(refusal("tpuv5p").find("; nearest: TPU v5p; ") != std::string::npos);
+    CHECK(refusal("abacus").find("nearest") == std::string::npos);
+    CHECK(refusal(std::string(5000, 'H')).find("nearest") == std::string::npos);
+}
+
+TEST_CASE("F76: a peak in another unit is refused with what was probably meant", "[accelerator]") {
+    const auto problem = [](double peak) -> std::string {
+        try {
+            return std::to_string(floptally::choose_peak({}, peak, "bf16").tflops);
+        } catch (const floptally::error& e) {
+            return e.what();
+        }
+    };
+    CHECK(problem(989e12) ==
+          "peak_tflops: is in TFLOP/s, of one GPU, and none has 9.89e+14; if that is FLOP/s, give 989");
+    CHECK(problem(989e6) ==
+          "peak_tflops: is in TFLOP/s, of one GPU, and none has 9.89e+08; if that is MFLOP/s, give 989");
+    CHECK(problem(989e3) ==
+          "peak_tflops: is in TFLOP/s, of one GPU, and none has 989000; if that is GFLOP/s, give 989");
+    CHECK(problem(1e100).find("; if") == std::string::npos);
+    CHECK(problem(0.989) == "0.989000");
+    double most = 0;
+    for (const floptally::accelerator& part : floptally::accelerators()) {
+        for (std::size_t i = 0; i < floptally::precision_count; ++i) {
+            most = std::max(most, part.dense_tflops[i]);
+        }
+    }
+    CHECK(5 * most <= floptally::impossible_tflops);
 }
 
 TEST_CASE("rates are dense: halves and doubles stand in line", "[accelerator]") {

@@ -55,12 +55,12 @@ void is_spent(const counted& found, const std::vector<row>& rows, const model_co
     const flop_counter all(whole);
     const flop_counter without(plain);
     uint128 useful = 0, in_slots = 0, mock = 0, vocabulary = 0;
-    for (const row& one : rows) {
-        const uint128 real = without.total(sequence{.length = one.real}).value();
-        const uint128 slot = without.total(sequence{.length = one.slot}).value();
+    for (const row& line : rows) {
+        const uint128 real = without.total(sequence{.length = line.real}).value();
+        const uint128 slot = without.total(sequence{.length = line.slot}).value();
         useful += real;
-        (one.real == 0 ? mock : in_slots) += slot - real;
-        vocabulary += all.total(sequence{.length = one.slot}, view::padded).value() - slot;
+        (line.real == 0 ? mock : in_slots) += slot - real;
+        vocabulary += all.total(sequence{.length = line.slot}, view::padded).value() - slot;
     }
     REQUIRE(found.padding.has_value());
     CHECK(found.padding->useful == flops{useful});

@@ -23,7 +23,7 @@
 namespace kineto_trace_test {
 namespace {
 
-using floptally::module_rules;
+using floptally::module_map;
 using floptally::trace_time;
 using floptally::trace_times;
 
@@ -105,14 +105,14 @@ TEST_CASE("A step on a GPU: kernels are of the modules that launched them") {
     CHECK(std::vector<std::string>(made.notes().begin(), made.notes().end()) ==
           std::vector<std::string>{"kernels and copies without a launch in the trace: 1",
                                    "kernels and copies that were not launched in the profiler's steps, left out: 1",
-                                   "no rule says what 0.020 ms are, most of them 0.010 ms void "
+                                   "no pattern says what 0.020 ms are, most of them 0.010 ms void "
                                    "at::native::vectorized_elementwise_kernel<4, at::nat..., 0.010 ms own_kernel"});
 }
 
 TEST_CASE("Rules of one's own stand before the usual ones") {
     const floptally::trace gpu = floptally::load_kineto_trace(folder / "gpu_step.json");
     const parts made =
-        parts_of(trace_times(gpu, floptally::module_rules_named(
+        parts_of(trace_times(gpu, floptally::module_map_named(
                                       "LlamaForCausalLM=residuals,kernel:own*=ours,op:aten::silu=silu,"
                                       "*Attention/Linear=attention.qkv,kernel:*CUDAFunctorOnSelf_add*=communication")));
     CHECK(made.at({"residuals", "forward"}) == 10'000);
@@ -121,9 +121,9 @@ TEST_CASE("Rules of one's own stand before the usual ones") {
     CHECK(made.at({"attention.qkv", "backward"}) == 100'000);
     CHECK(made.at({"communication", "forward"}) == 140'000);
     CHECK(made.count({"not attributed", "forward"}) == 0);
-    CHECK(error_of([] { static_cast<void>(floptally::module_rules_named("a=b,c")); }) ==
+    CHECK(error_of([] { static_cast<void>(floptally::module_map_named("a=b,c")); }) ==
           "modules[1]: must be PATTERN=NAME, apart by commas, got \"c\"");
-    CHECK(error_of([] { static_cast<void>(floptally::module_rules_named("=b")); }) ==
+    CHECK(error_of([] { static_cast<void>(floptally::module_map_named("=b")); }) ==
           "modules[0]: must be PATTERN=NAME, apart by commas, got \"=b\"");
 }
 

@@ -13,9 +13,11 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/canonical_groups.hpp>
 #include <floptally/balance/exchange_agreement.hpp>
+#include <floptally/balance/exchange_plan.hpp>
 #include <floptally/mpi.hpp>
+#include <floptally/parallel/packing.hpp>
 
 #include "../error_of.hpp"
 #include "../expect.hpp"

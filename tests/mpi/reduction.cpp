@@ -26,7 +26,7 @@ using namespace floptally;
 
 bool same_bytes(const tally& a, const tally& b) {
     return a.words().size() == b.words().size() &&
-           std::memcmp(a.words().data(), b.words().data(), a.words().size_bytes()) == 0;
+           std::memcmp(a.words().data(), b.words().data(), a.words().size() * sizeof(std::uint64_t)) == 0;
 }
 
 /// Sequence i of the batch, and the replica that has it: replica 0 most of them, the last none.

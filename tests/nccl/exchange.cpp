@@ -11,8 +11,10 @@
 #include <string>
 #include <vector>
 
-#include <floptally/balance/exchange.hpp>
+#include <floptally/balance/canonical_groups.hpp>
+#include <floptally/balance/exchange_plan.hpp>
 #include <floptally/nccl.hpp>
+#include <floptally/parallel/packing.hpp>
 
 #include "../sample_payload.hpp"
 #include "gpu_ranks.hpp"

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/config/detail/functions.hpp>
 #include <floptally/config/detail/part_table.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
@@ -215,6 +216,131 @@ TEST_CASE("docs/pages.md and docs/config_format.md list the words and the keys o
     CHECK(own == 22);
 }
 
+TEST_CASE("F57: an argument of a part without its value is an error that names it") {
+    struct line {
+        const char* text;
+        const char* argument;
+    };
+    const auto problem_in = [](const std::string& blocks) {
+        return error_of(
+            [&] { return read_by("page mine : llama prefix Mine\n" + blocks + "\nclasses ForCausalLM\n"); });
+    };
+    constexpr line lines[] = {
+        {"feed: experts of 8, top, inner 40", "experts top"},
+        {"feed: experts of, top 2, inner 40", "experts of"},
+        {"feed: experts of 8, top 2, inner 40, shared", "experts shared"},
+        {"feed: experts of 8, top 2, inner 40, visits", "experts visits"},
+        {"feed: gated inner", "gated inner"},
+        {"feed: gated inner 40, norm", "gated norm"},
+        {"feed: gated inner 40, bias", "gated bias"},
+        {"feed: gated inner 40, width", "gated width"},
+        {"feed: gated inner 40, times", "gated times"},
+        {"feed: gated inner 40, rows", "gated rows"},
+        {"feed: gated inner 40, prefix", "gated prefix"},
+        {"feed: gated inner 40, over", "gated over"},
+        {"feed: gated inner 40, named", "gated named"},
+        {"feed: linear in, out 5", "linear in"},
+        {"feed: linear in 4, out, as gate", "linear out"},
+        {"feed: linear in 4, out 5, applied", "linear applied"},
+        {"feed: linear in 4, out 5, as", "linear as"},
+        {"feed: linear in 4, out 5, from", "linear from"},
+        {"feed: linear in 4, out 5, to", "linear to"},
+        {"feed: linear in 4, out 5, split heads", "linear split heads"},
+        {"feed: state per", "state per"},
+        {"feed: norm count", "norm count"},
+        {"mixer: gqa heads heads, kv, dim 16", "gqa kv"},
+        {"mixer: gqa heads heads, dim 16, sees", "gqa sees"},
+        {"mixer: core heads 4, dim", "core dim"},
+        {"mixer: mamba2 heads 4, dim 16, groups, state 8, kernel 4", "mamba2 groups"},
+        {"class ForCausalLM: head out, words", "head out"},
+        {"class ForCausalLM: head out v, in, words", "head in"},
+    };
+    for (const line& wrong : lines) {
+        INFO(wrong.text);
+        const std::string said = problem_in(wrong.text);
+        CHECK(said.starts_with("page mine:2: " + std::string(wrong.argument) + " needs "));
+    }
+    // A switch has none.
+    CHECK(problem_in("feed: gated inner 40, fused, detached") == "no error");
+    CHECK(problem_in("feed: experts of 8, top 2, inner 40, plain") == "no error");
+    CHECK(problem_in("class ForCausalLM: head out v, bias, words") == "no error");
+}
+
+TEST_CASE("F61: docs/pages.md names every statement, function and mask of the language, and what to watch for") {
+    const std::string all = read_text(source_dir / "docs/pages.md");
+    const auto has = [&all](std::string_view word) {
+        const auto is_letter = [](char c) { return floptally::detail::pages::is_word(c); };
+        for (std::size_t at = all.find(word); at != std::string::npos; at = all.find(word, at + 1)) {
+            if (!is_letter(all[at - 1]) && !is_letter(all[at + word.size()])) {
+                return true;
+            }
+        }
+        return false;
+    };
+    const std::string language = all.substr(all.find("## The language"));
+    for (const char* const statement : {"with", "without", "ignores", "classes", "class", "encoder", "inner", "note",
+                                        "require", "split", "unsaid", "each", "absent", "optional", "older", "flat"}) {
+        INFO(statement);
+        CHECK(language.find(statement) != std::string::npos);
+    }
+    for (const auto& function : floptally::detail::pages::page_functions) {
+        INFO(function.name);
+        CHECK(has(function.name));
+    }
+    for (const auto& rule : floptally::detail::pages::rule_functions) {
+        INFO(rule.name);
+        CHECK(has(rule.name));
+    }
+    for (const char* const hint : {"A base's `require`", "counts no norm", "`v = 1`"}) {
+        INFO(hint);
+        CHECK(all.find(hint) != std::string::npos);
+    }
+}
+
+TEST_CASE("F61: what docs/pages.md says to watch for is so") {
+    // The rule of a base is undone by the name that it looks at, or by the default of a key that the class has not.
+    const std::string base =
+        "page other : llama prefix Other\nwith thing no\nrequire not .thing: .thing must be false\n";
+    const std::string kin = base + "page mine : other prefix Mine\n";
+    const std::string thing = small_of("mine").insert(1, "'thing': true, ");
+    CHECK(error_of([&] { return read_by(kin, thing); }) == "thing: must be false, got true");
+    CHECK(error_of([&] { return read_by(kin + "without thing\n", thing); }) == "no error");
+    const std::string odd =
+        small_of("mine").replace(small_of("mine").find("'num_attention_heads': 4"), 24, "'num_attention_heads': 5");
+    CHECK(error_of([&] { return read_by("page mine : llama\n", odd); }).find("must divide") != std::string::npos);
+    CHECK(error_of([&] { return read_by("page mine : llama\ndivides = no\n", odd); }) == "no error");
+
+    // A part counts no norm unless it says so.
+    const auto parameters = [](const std::string& page, const std::string& config = small_of("mine")) {
+        return read_by(page, config).cost.parameters();
+    };
+    CHECK(parameters("page mine : llama\nfeed: gated inner f, norm 7\n") ==
+          parameters("page mine : llama\nfeed: gated inner f\n") + 3 * 7);
+
+    // A model without words.
+    const std::string silent = "page mine : base.decoder prefix Mine\nwithout vocab_size\nclass Model:\n";
+    const std::string wordless = small_of("mine").replace(small_of("mine").find("'vocab_size': 96, "), 18, "");
+    CHECK(error_of([&] { return read_by(silent, wordless); }).find("vocab_size") != std::string::npos);
+    CHECK(parameters(silent + "v = 1\n", wordless) + 64 == parameters(silent + "v = 2\n", wordless));
+}
+
+TEST_CASE(
+    "F61: an error on the first line names its page, or before the name its file; a page of the library is given") {
+    const auto problem_of_text = [](const char* text) {
+        return error_of([&] {
+            return floptally::read_config(parsed(small), {.pages = {floptally::page_text{text, "my.page"}}});
+        });
+    };
+    CHECK(problem_of_text("pge mine : llama\n").starts_with("page my.page:1: "));
+    CHECK(problem_of_text("page : llama\n").starts_with("page my.page:1: "));
+    CHECK(problem_of_text("").starts_with("page my.page:1: "));
+    CHECK(problem_of_text("page mine ; llama\n").starts_with("page mine:1: "));
+    CHECK(problem_of_text("page mine : llama prefix\n").starts_with("page mine:1: "));
+    const floptally::cost llama = floptally::read_config(parsed(small_of("llama"))).cost;
+    CHECK(read_by(read_text(source_dir / "include/floptally/models/llama.page"), small_of("llama")).cost == llama);
+    CHECK(read_by(read_text(source_dir / "include/floptally/models/llama.page"), small).cost == llama);
+}
+
 TEST_CASE("The page that docs/pages.md writes counts what its paper would say") {
     const std::string page = documented_page();
     REQUIRE(count_of(page, "\n") == 10);
@@ -301,13 +427,13 @@ TEST_CASE("No page of the library has a name or a block that nobody asks for") {
     for (const std::string_view type : known.types()) {
         all.push_back(&known.find(type));
     }
-    for (const auto& one : known.loaded()) {
-        all.push_back(&known.find(one->name));
+    for (const auto& entry : known.loaded()) {
+        all.push_back(&known.find(entry->name));
     }
     const floptally::detail::pages::name_check names(all);
-    for (const auto* one : all) {
+    for (const auto* entry : all) {
         CHECK(problem_of([&] {
-                  names.check(*one);
+                  names.check(*entry);
                   return 0;
               }).text == "");
     }
@@ -359,12 +485,12 @@ TEST_CASE("An error in a page names the page, the line and the word") {
         {"encoder nobody in .encoder_config\n", 1, "nobody"},
         {"feed: gated inner .sees_every\n", 2, "declares no key \"sees_every\""},
     };
-    for (const wrong& one : cases) {
-        INFO(one.lines);
-        const problem said = problem_of([&] { return read_by(std::string("page my : llama\n") + one.lines); });
+    for (const wrong& mistake : cases) {
+        INFO(mistake.lines);
+        const problem said = problem_of([&] { return read_by(std::string("page my : llama\n") + mistake.lines); });
         INFO(said.field << ": " << said.text);
-        CHECK(said.field == "page my:" + std::to_string(one.line));
-        CHECK(said.text.find(one.word) != std::string::npos);
+        CHECK(said.field == "page my:" + std::to_string(mistake.line));
+        CHECK(said.text.find(mistake.word) != std::string::npos);
     }
     const auto whole = [](const std::string& page) { return problem_of([&] { return read_by(page); }); };
     CHECK(whole("page my : lama\n").field == "page my:1");
@@ -485,18 +611,18 @@ TEST_CASE("A key that would change the products and that no page reads is noted,
          "layer_types"},
         {"{'model_type': 'esm', 'vocab_size': 33, 'padded_vocab_size': 64}", "padded_vocab_size"},
     };
-    for (const unread& one : cases) {
-        INFO(one.config);
+    for (const unread& entry : cases) {
+        INFO(entry.config);
         std::string notes;
         const problem said = problem_of([&] {
-            for (const std::string& note : floptally::read_config(parsed(one.config)).notes) {
+            for (const std::string& note : floptally::read_config(parsed(entry.config)).notes) {
                 notes += note + "\n";
             }
             return 0;
         });
-        CHECK((notes.find(one.key) != std::string::npos || said.field == one.key));
-        CHECK(problem_of([&] { return floptally::read_config(parsed(one.config), {.strict = true}); }).field ==
-              one.key);
+        CHECK((notes.find(entry.key) != std::string::npos || said.field == entry.key));
+        CHECK(problem_of([&] { return floptally::read_config(parsed(entry.config), {.strict = true}); }).field ==
+              entry.key);
     }
     // A key that is read, and one that is none of the products', are neither.
     const char* const known =

@@ -74,8 +74,8 @@ const std::vector<definition> masks_by_definition{
 
 mask_set all_masks() {
     mask_set set;
-    for (const definition& one : masks_by_definition) {
-        set.find_or_add(one.made, "masks");
+    for (const definition& defined : masks_by_definition) {
+        set.find_or_add(defined.made, "masks");
     }
     return set;
 }
@@ -99,18 +99,20 @@ u64 enumerated_pairs(const definition& which, const sequence& s, const std::func
 
 constexpr std::array<view, 2> both_views{view::useful, view::padded};
 
-const sequence& seen_by(const slotted_sequence& one, view seen) { return seen == view::useful ? one.real : one.slot; }
+const sequence& seen_by(const slotted_sequence& placed, view seen) {
+    return seen == view::useful ? placed.real : placed.slot;
+}
 
 /// Pairs of a rank, for which a token of the row is held where it is in the rank's list.
 u64 enumerated_pairs(const definition& which, const packed_row& row, const std::vector<u64>& indices, view seen) {
     const bool other_side = of_other_side(which.made);
     u64 pairs = 0;
     u64 start = 0;
-    for (const slotted_sequence& one : row.sequences()) {
-        pairs += enumerated_pairs(which, seen_by(one, seen), [&](u64 place) {
+    for (const slotted_sequence& placed : row.sequences()) {
+        pairs += enumerated_pairs(which, seen_by(placed, seen), [&](u64 place) {
             return std::find(indices.begin(), indices.end(), start + place) != indices.end();
         });
-        start += other_side ? one.slot.keys : one.slot.length;
+        start += other_side ? placed.slot.keys : placed.slot.length;
     }
     return pairs;
 }
@@ -361,8 +363,8 @@ TEST_CASE("A4: padded causal pairs are equal on all ranks and are tri(S)/cp") {
 }
 
 TEST_CASE("A4: pairs of some rows are every query and key, one by one, under every mask", "[context_parallel]") {
-    for (const definition& one : masks_by_definition) {
-        INFO(one.made.name());
+    for (const definition& defined : masks_by_definition) {
+        INFO(defined.made.name());
         int wrong = 0;
         for (std::uint32_t length = 0; length <= 8; ++length) {
             for (std::uint32_t past = 0; past <= 4; ++past) {
@@ -371,8 +373,8 @@ TEST_CASE("A4: pairs of some rows are every query and key, one by one, under eve
                     for (u64 first = 0; first <= 9; ++first) {
                         for (u64 last = first; last <= 9; ++last) {
                             const u64 expected =
-                                enumerated_pairs(one, s, [&](u64 row) { return first <= row && row < last; });
-                            wrong += pairs_of_rows(one.made, s, {first, last}) != expected ? 1 : 0;
+                                enumerated_pairs(defined, s, [&](u64 row) { return first <= row && row < last; });
+                            wrong += pairs_of_rows(defined.made, s, {first, last}) != expected ? 1 : 0;
                         }
                     }
                 }
@@ -394,15 +396,15 @@ TEST_CASE("A4: useful and windowed per-rank pairs equal the enumeration and sum 
             const context_parallel_row ranks(row, split, keys);
             ++rows;
             for (const view seen : both_views) {
-                for (const definition& one : masks_by_definition) {
-                    INFO(one.made.name() << " cp " << cp << " round " << round);
+                for (const definition& defined : masks_by_definition) {
+                    INFO(defined.made.name() << " cp " << cp << " round " << round);
                     std::vector<u64> expected;
                     for (u64 rank = 0; rank < cp; ++rank) {
-                        const token_split& of = of_other_side(one.made) ? keys : split;
-                        expected.push_back(enumerated_pairs(one, row, of.indices(rank), seen));
+                        const token_split& of = of_other_side(defined.made) ? keys : split;
+                        expected.push_back(enumerated_pairs(defined, row, of.indices(rank), seen));
                     }
-                    CHECK(ranks.pairs(one.made, seen) == expected);
-                    CHECK(sum_of(expected) == whole.pairs(seen, one.made));
+                    CHECK(ranks.pairs(defined.made, seen) == expected);
+                    CHECK(sum_of(expected) == whole.pairs(seen, defined.made));
                 }
                 std::vector<u64> tokens(cp);
                 for (u64 rank = 0; rank < cp; ++rank) {
@@ -468,12 +470,12 @@ TEST_CASE("A1: the tallies of the ranks add up to that of the row, word for word
     // Every kind that needs a word, those that are no masks too.
     mask_set masks = all_masks();
     mask_set kinds_of_conventions;
-    for (const floptally::rule& one :
+    for (const floptally::rule& counted :
          {mask::box(3), mask(floptally::make_rule<floptally::maxtext::window_squares>(5)),
           mask(floptally::maxtext::chunk_squares{3}),
           mask(floptally::make_rule<floptally::megatron_bridge::within_window>(6)),
           mask(floptally::make_rule<floptally::megatron_bridge::limited_by_window>(6)), mask::encoder()}) {
-        kinds_of_conventions.find_or_add(one, "masks");
+        kinds_of_conventions.find_or_add(counted, "masks");
     }
     for (int round = 0; round < 60; ++round) {
         const u64 cp = 1 + random.upto(5);
@@ -493,8 +495,8 @@ TEST_CASE("A1: the tallies of the ranks add up to that of the row, word for word
                             sum += share;
                             for (const view seen : both_views) {
                                 CHECK(own.pairs(seen, square_rows) == ranks.pairs(rank, square_rows, seen));
-                                for (const floptally::rule& one : own.masks()) {
-                                    CHECK(own.pairs(seen, one) == ranks.pairs(rank, one, seen));
+                                for (const floptally::rule& counted : own.masks()) {
+                                    CHECK(own.pairs(seen, counted) == ranks.pairs(rank, counted, seen));
                                 }
                             }
                         }
@@ -603,9 +605,9 @@ TEST_CASE("The longest sequences are split without a wrap", "[context_parallel]"
     packed_row row;
     row.add({.length = tokens});
     mask_set masks;
-    for (const floptally::rule& one :
+    for (const floptally::rule& counted :
          {mask::sliding_window(2'147'483'647), mask::window(9, 2'000'000'000), mask::prefix_lm(77)}) {
-        masks.push_back(one, "masks");
+        masks.push_back(counted, "masks");
     }
     const tally whole = row.tally_of(masks).total();
     for (const token_split& split : layouts_of(row, 4)) {

@@ -39,23 +39,23 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
     const auto has = [&](kind what, std::uint64_t chunk, std::uint64_t microbatch) {
         return ended.count({what, chunk, microbatch}) > 0;
     };
-    const auto may_begin = [&](const pipeline_pass& one) {
-        switch (one.what) {
+    const auto may_begin = [&](const pipeline_pass& pass) {
+        switch (pass.what) {
             case kind::forward:
-                return one.chunk == 0 || has(kind::forward, one.chunk - 1, one.microbatch);
+                return pass.chunk == 0 || has(kind::forward, pass.chunk - 1, pass.microbatch);
             case kind::backward_data:
-                return has(kind::forward, one.chunk, one.microbatch) &&
-                       (one.chunk + 1 == chunks || has(kind::backward_data, one.chunk + 1, one.microbatch));
+                return has(kind::forward, pass.chunk, pass.microbatch) &&
+                       (pass.chunk + 1 == chunks || has(kind::backward_data, pass.chunk + 1, pass.microbatch));
             case kind::backward_weights:
-                return has(kind::backward_data, one.chunk, one.microbatch);
+                return has(kind::backward_data, pass.chunk, pass.microbatch);
         }
         return false;
     };
-    const auto length_of = [&](const pipeline_pass& one) {
-        const chunk_work& of = work.size() == chunks ? work[one.chunk] : work[one.microbatch * chunks + one.chunk];
-        return one.what == kind::forward            ? of.forward
-               : one.what == kind::backward_weights ? of.backward_weights
-                                                    : of.backward_data + (split ? 0 : of.backward_weights);
+    const auto length_of = [&](const pipeline_pass& pass) {
+        const chunk_work& of = work.size() == chunks ? work[pass.chunk] : work[pass.microbatch * chunks + pass.chunk];
+        return pass.what == kind::forward            ? of.forward
+               : pass.what == kind::backward_weights ? of.backward_weights
+                                                     : of.backward_data + (split ? 0 : of.backward_weights);
     };
     const std::size_t ranks = order.ranks().size();
     pipeline_run run{0, std::vector<std::uint64_t>(ranks, 0)};
@@ -111,8 +111,8 @@ TEST_CASE("A pipeline of any stages takes what a clock that ticks says") {
                     how == pipeline_schedule::interleaved ? pp * (1 + up_to(3)) : 1 + up_to(9);
                 const pipeline_order order(how, pp, vpp, microbatches);
                 std::vector<chunk_work> work(repeat % 2 == 0 ? order.chunks() : order.chunks() * microbatches);
-                for (chunk_work& one : work) {
-                    one = {up_to(6), up_to(6), up_to(6)};
+                for (chunk_work& chunk : work) {
+                    chunk = {up_to(6), up_to(6), up_to(6)};
                 }
                 const pipeline_run counted = order.run(work);
                 const pipeline_run expected = ticked(order, work, how == pipeline_schedule::zero_bubble);
@@ -131,10 +131,10 @@ TEST_CASE("Every rank runs each pass of its chunks once") {
             const pipeline_order order(how, pp, vpp, 2 * pp);
             for (std::uint64_t rank = 0; rank < pp; ++rank) {
                 std::set<std::tuple<kind, std::uint64_t, std::uint64_t>> seen;
-                for (const pipeline_pass& one : order.ranks()[rank]) {
-                    CHECK(one.chunk % pp == rank);
-                    CHECK(one.microbatch < 2 * pp);
-                    CHECK(seen.insert({one.what, one.chunk, one.microbatch}).second);
+                for (const pipeline_pass& pass : order.ranks()[rank]) {
+                    CHECK(pass.chunk % pp == rank);
+                    CHECK(pass.microbatch < 2 * pp);
+                    CHECK(seen.insert({pass.what, pass.chunk, pass.microbatch}).second);
                 }
                 CHECK(seen.size() == (how == pipeline_schedule::zero_bubble ? 3 : 2) * vpp * 2 * pp);
             }
@@ -172,9 +172,9 @@ TEST_CASE("1F1B and ZB-H1 hold as many microbatches as Megatron's warm-up, gpipe
         for (std::uint64_t rank = 0; rank < pp; ++rank) {
             std::uint64_t held = 0;
             std::uint64_t most = 0;
-            for (const pipeline_pass& one : order.ranks()[rank]) {
-                held += one.what == kind::forward ? 1U : 0U;
-                held -= one.what == kind::backward_data ? 1U : 0U;
+            for (const pipeline_pass& pass : order.ranks()[rank]) {
+                held += pass.what == kind::forward ? 1U : 0U;
+                held -= pass.what == kind::backward_data ? 1U : 0U;
                 most = std::max(most, held);
             }
             CHECK(most == (how == pipeline_schedule::gpipe ? 12 : pp - rank));
@@ -187,9 +187,9 @@ TEST_CASE("The interleaved order is that of Megatron-LM") {
     // chunks (0 and 2) with microbatches 0 and 1; then microbatches 2 and 3 while the first ones come back.
     const pipeline_order order(pipeline_schedule::interleaved, 2, 2, 4);
     std::string text;
-    for (const pipeline_pass& one : order.ranks()[0]) {
-        text += (one.what == kind::forward ? "F" : "B") + std::to_string(one.chunk) + "." +
-                std::to_string(one.microbatch) + " ";
+    for (const pipeline_pass& pass : order.ranks()[0]) {
+        text += (pass.what == kind::forward ? "F" : "B") + std::to_string(pass.chunk) + "." +
+                std::to_string(pass.microbatch) + " ";
     }
     CHECK(text == "F0.0 F0.1 F2.0 F2.1 F0.2 B2.0 F0.3 B2.1 F2.2 B0.0 F2.3 B0.1 B2.2 B2.3 B0.2 B0.3 ");
 }
@@ -236,9 +236,9 @@ TEST_CASE("What ranks work, wait for another, and wait for the order, is the who
     CHECK(!uneven.makespan);
 
     CHECK(error_of([] { static_cast<void>(rank_times::of(5, 9, 1)); }) ==
-          "ranks: the largest work must be from the mean to the sum of all 1, got 5 of 9");
+          "ranks: the largest work of 1 ranks must lie between their mean and their sum, got 5 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
-          "ranks: the largest work must be from the mean to the sum of all 4, got 2 of 9");
+          "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: do no work at all");
 }
 

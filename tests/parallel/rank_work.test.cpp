@@ -361,17 +361,18 @@ TEST_CASE("A gradient that must reach an earlier rank passes through the ranks b
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const std::vector<model_part> sparse = with_mtp(sparse_model());
     const auto frozen = [](const char* weights, std::uint64_t first, std::uint64_t last) {
-        return plan_rule{.weights = weights, .state = weight_state::frozen, .first_layer = first, .last_layer = last};
+        return weight_setting{
+            .weights = weights, .state = weight_state::frozen, .first_layer = first, .last_layer = last};
     };
-    const plan_rule adapters{.weights = "*", .state = weight_state::lora, .rank = 4};
-    const plan_rule no_tables{.weights = "embedding", .state = weight_state::frozen};
-    const plan_rule no_head{.weights = "lm_head", .state = weight_state::frozen};
+    const weight_setting adapters{.weights = "*", .state = weight_state::lora, .rank = 4};
+    const weight_setting no_tables{.weights = "embedding", .state = weight_state::frozen};
+    const weight_setting no_head{.weights = "lm_head", .state = weight_state::frozen};
     const std::vector<training_plan> plans{
-        {.rules = {frozen("*", 2, 5)}},
-        {.rules = {frozen("*", 0, 1), no_tables, no_head}},
-        {.rules = {adapters}},
-        {.rules = {{.weights = "*", .state = weight_state::frozen},
-                   {.weights = "attention.output", .state = weight_state::lora, .rank = 2, .first_layer = 1}}},
+        {.weights = {frozen("*", 2, 5)}},
+        {.weights = {frozen("*", 0, 1), no_tables, no_head}},
+        {.weights = {adapters}},
+        {.weights = {{.weights = "*", .state = weight_state::frozen},
+                     {.weights = "attention.output", .state = weight_state::lora, .rank = 2, .first_layer = 1}}},
         {.recomputed = recompute::full, .recompute_every = 2},
     };
     for (const training_plan& plan : plans) {
@@ -382,7 +383,7 @@ TEST_CASE("A gradient that must reach an earlier rank passes through the ranks b
         }
     }
     // Layers 4 and 5 are frozen, on the last rank, and what is below them trains: their gradient to data is there.
-    const training_plan plan{.rules = {frozen("*", 2, 5), no_head, no_tables}};
+    const training_plan plan{.weights = {frozen("*", 2, 5), no_head, no_tables}};
     const std::vector<model_part> last = rank_parts(dense, {{.pp = 3}, 3, 2}, {});
     const breakdown work = evaluate(last, mixed_tally(cost_of(dense).masks(), 2), conventions::exact, plan);
     CHECK(work["mlp"].get(view::useful, phase::backward_data) == work["mlp"].get(view::useful, phase::forward));
@@ -532,12 +533,11 @@ TEST_CASE("A classifier is whole on every rank, a small vocabulary is not") {
         row.flow = {};
         return row;
     }));
-    CHECK(
-        error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
-        "lm_head: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or by a "
-        "rule in tensor_options::rules");
+    CHECK(error_of([&] { return tensor_parts(head({}), 2, 0); }) ==
+          "lm_head: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or in "
+          "tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(head(dealing::vocabulary(5)), 2, 0); }) ==
-          "lm_head: its row is not of the 5 words that it says");
+          "lm_head: its row does not divide into the 5 words that it says");
     // A table of words is cut like the matrix to them, with or without one.
     const model_part table{
         .name = "embedding", .role = part_role::input, .cost = vocabulary{.size = 6}.embedding_cost(hidden)};
@@ -785,17 +785,16 @@ TEST_CASE("A user's own attention and experts split like the library's, where th
                                                             .vocab = {.size = 48}};
         return error_of([&] { return tensor_parts(parts_of(model), tp, 0, ep); });
     };
-    const std::string no_rule =
-        ": nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or by a rule "
-        "in "
-        "tensor_options::rules";
+    const std::string no_split =
+        ": nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or in "
+        "tensor_options::splits";
     CHECK(problem({8, 8, 8}, {}, 3, 1) == "num_attention_heads: must be a multiple of tp (3), got 8 (mine/look)");
     CHECK(problem({8, 8, 8}, {}, 1, 3) == "num_experts: must be a multiple of ep (3), got 8 (chosen/gate_proj)");
-    CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_rule);
+    CHECK(problem({8, 8, 8, false}, {}, 2, 1) == "mine/look" + no_split);
     CHECK(problem({8, 8, 8, false}, {}, 1, 1) == "no error");
-    CHECK(problem({8, 8, 8}, {false}, 2, 1) == "chosen/gate_proj" + no_rule);
+    CHECK(problem({8, 8, 8}, {false}, 2, 1) == "chosen/gate_proj" + no_split);
     CHECK(problem({8, 8, 8}, {false}, 1, 1) == "no error");
-    CHECK(problem({8, 8, 8}, {false}, 1, 2) == "chosen/gate_proj" + no_rule);
+    CHECK(problem({8, 8, 8}, {false}, 1, 2) == "chosen/gate_proj" + no_split);
     CHECK(problem({6, 4, 8}, {}, 2, 1) == "no error");
 }
 
@@ -811,44 +810,44 @@ TEST_CASE("What a row says may be wrong, or be said in several ways: a named err
         return linear{.in_features = 6, .out_features = 12, .dealt = dealt};
     };
     const std::string several =
-        "mine: several matrices that are split differently are one row: give them names (linear::weight), or a rule in "
-        "tensor_options::rules";
+        "mine: several matrices that are split differently are one row: give them names (linear::weight), or one split "
+        "in "
+        "tensor_options::splits";
     CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated())) == several);
-    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated()), {.rules = {{"mine", tensor_split::even}}}) ==
-          "no error");
+    CHECK(split(matrix(dealing::columns()), matrix(dealing::replicated()),
+                {.splits = {{"mine", tensor_split::even}}}) == "no error");
     CHECK(split(matrix(dealing::columns()), matrix(dealing::rows())) == "no error");
     CHECK(split(matrix(dealing::columns()), matrix(dealing::heads(3))) == "mine: must be a multiple of tp (2), got 3");
     CHECK(split(matrix(dealing::kv_heads(0)), matrix(dealing::kv_heads(0))) ==
-          "mine: its row does not say how many key and value heads it has: its dealt is to be dealing::kv_heads of "
+          "mine: its row does not say how many key and value heads it has: its dealt must be dealing::kv_heads of "
           "their number");
     CHECK(split(matrix(dealing::fused_qkv(3, 0)), matrix(dealing::fused_qkv(3, 0))) ==
-          "mine: q, k and v are one row that does not say how many heads each has: its dealt is to be "
+          "mine: q, k and v are one row that does not say how many heads each has: its dealt must be "
           "dealing::fused_qkv of both numbers");
-    CHECK(split(matrix({}), matrix({}), {.rules = {{"mine", tensor_split::unsaid}}}) ==
-          "tensor_options::rules: a rule must say how its weights are split");
+    CHECK(split(matrix({}), matrix({}), {.splits = {{"mine", tensor_split::unsaid}}}) ==
+          "tensor_options::splits: must say how its weights are split");
 }
 
-TEST_CASE("A layer of the user's own needs a rule, which then holds") {
+TEST_CASE("A layer of the user's own needs a split, which then holds") {
     cost own;
     own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
     const std::vector<model_part> model{{.name = "layer", .cost = own, .first_layer = 0}};
     const auto forward = [&model](std::uint64_t tp, tensor_split split) {
-        const tensor_options how{.rules = {{"memory/table", split}}};
+        const tensor_options how{.splits = {{"memory/table", split}}};
         return evaluate(tensor_parts(model, tp, 0, 1, how), mixed_tally({}, 1))["memory"].total(view::padded);
     };
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
           "memory/table: nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), "
-          "or by a "
-          "rule in tensor_options::rules");
+          "or in tensor_options::splits");
     CHECK(error_of([&] { return tensor_parts(model, 1, 0); }) == "no error");
     CHECK(2 * forward(2, tensor_split::columns) == forward(1, tensor_split::columns));
     CHECK(forward(2, tensor_split::replicated) == forward(1, tensor_split::columns));
     CHECK(error_of([&] { return forward(8, tensor_split::columns); }) ==
           "memory: must be a multiple of tp (8), got 12");
-    // The last rule that names a weight holds, over the library's own too.
+    // The last split that names a weight holds, over the library's own too.
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const mask_set masks = cost_of(dense).masks();
-    const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::even}, {"mlp", tensor_split::replicated}}};
+    const tensor_options whole_mlp{.splits = {{"mlp", tensor_split::even}, {"mlp", tensor_split::replicated}}};
     CHECK(evaluate(tensor_parts(dense, 2, 1, 1, whole_mlp), mixed_tally(masks, 1))["mlp"].total(view::padded) ==
           evaluate(dense, mixed_tally(masks, 1))["mlp"].total(view::padded));
 }

@@ -449,6 +449,43 @@ TEST_CASE("F45: a sum over ranks that is summed again is an error on every rank,
           }) == no_error(2));
 }
 
+TEST_CASE("F45: a ratio and extremes that were summed over ranks are not summed over them again") {
+    const auto twice = [](const std::string& word, const std::string& record) {
+        return word + ": is sharded over dp, says its scope, and this " + record +
+               " was added up over dp before: sum it once";
+    };
+    const parallel_sizes sizes{.dp = 2, .cp = 2};
+    thread_world world;
+    const auto ends = thread_world::run(4, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 4, rank);
+        const auto over = world.over(here, every_axis);
+        const auto problem = [&](const auto& record, const auto& scope) {
+            return error_of([&] { static_cast<void>(reduce(record, scope, here, over)); });
+        };
+        const ratio accepted = reduce(ratio(rank, 4), scopes::context_slice, here, over);
+        const extremes lengths = reduce(extremes(1, rank, rank), scopes::context_slice, here, over);
+        thread_world::expect(accepted == ratio(6, 16) && lengths == extremes(4, 0, 3), "6 of 16; four, 0 to 3");
+        const std::string said = problem(accepted, scopes::microbatch);
+        thread_world::expect(said == twice("ratio.numerator", "ratio"), said);
+        const std::string counted = problem(lengths, scopes::microbatch);
+        thread_world::expect(counted == twice("extremes.count", "count"), counted);
+        // The mark goes with what it is added to; replicas are divided out.
+        ratio both(1, 2);
+        both += accepted;
+        extremes all(1, 9, 9);
+        all += lengths;
+        thread_world::expect(problem(both, scopes::microbatch) == twice("ratio.numerator", "ratio"),
+                             "a ratio added to");
+        thread_world::expect(problem(all, scopes::microbatch) == twice("extremes.count", "count"), "ends added to");
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        thread_world::expect(reduce(accepted, copies, here, over) == accepted, "the same ratio");
+        thread_world::expect(reduce(lengths, copies, here, over) == lengths, "the same ends");
+        thread_world::expect(problem(reduce(ratio(), scopes::microbatch, here, over), scopes::microbatch) == "no error",
+                             "nothing is nothing twice");
+    });
+    CHECK(ends == no_error(4));
+}
+
 TEST_CASE("F45: a sum over one axis may be summed over another, and one over replicas again") {
     const parallel_sizes sizes{.dp = 2, .cp = 2, .tp = 2};
     thread_world world;
@@ -565,8 +602,8 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
     const auto planned = [&](const training_plan& plan) {
         return by_counter(flop_counter(model), flop_counter(model, exact, plan));
     };
-    const auto& [counted, recomputed, flash, components, rules, every, repeated, indexer] = training_plan{};
-    static_cast<void>(std::tie(counted, recomputed, flash, components, rules, every, repeated, indexer));
+    const auto& [counted, recomputed, flash, components, weights, every, repeated, indexer] = training_plan{};
+    static_cast<void>(std::tie(counted, recomputed, flash, components, weights, every, repeated, indexer));
     CHECK(planned({}) == "no error");
     CHECK(planned({.counted = floptally::counted_passes::forward}) == coefficient_error);
     CHECK(planned({.recomputed = floptally::recompute::full}) == coefficient_error);
@@ -576,7 +613,7 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
     plan.recomputed_components.push_back("mlp", "plan");
     CHECK(planned(plan) == coefficient_error);
     plan = {};
-    plan.rules.push_back({.weights = "lm_head", .state = floptally::weight_state::frozen}, "plan");
+    plan.weights.push_back({.weights = "lm_head", .state = floptally::weight_state::frozen}, "plan");
     CHECK(planned(plan) == coefficient_error);
     plan = {};
     plan.repeated.push_back({.weights = "mlp", .ranks = 2}, "plan");
@@ -733,9 +770,9 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
     CHECK(ends == no_error(8));
 
     CHECK(error_of([] { return ratio(1, 0); }) == "ratio: has 1 over 0");
-    CHECK(error_of([] { return ratio().value(); }) == "ratio: is over nothing: every slice was empty");
-    CHECK(error_of([] { return extremes().min(); }) == "extremes: are of no value: every slice was empty");
-    CHECK(error_of([] { return extremes().max(); }) == "extremes: are of no value: every slice was empty");
+    CHECK(error_of([] { return ratio().value(); }) == "ratio: has no value: every slice was empty");
+    CHECK(error_of([] { return extremes().min(); }) == "extremes: have no value: every slice was empty");
+    CHECK(error_of([] { return extremes().max(); }) == "extremes: have no value: every slice was empty");
     CHECK(error_of([] { return extremes(2, 5, 4); }) == "extremes: the minimum, 5, is above the maximum, 4");
     CHECK(extremes(0, 5, 9) == extremes());
     ratio sum(1, 2);

@@ -120,17 +120,17 @@ TEST_CASE("a vision tower that every cp and tp rank runs is executed by each, an
         for (const std::uint64_t tp : {1U, 2U}) {
             const parallel_sizes sizes{.dp = 2, .cp = cp, .tp = tp};
             const parallel_layout layout(sizes, 2 * cp * tp, 0);
-            const std::vector<redundant_work> rules{{"vision.*", parallel_axis::cp | parallel_axis::tp}};
+            const std::vector<redundant_work> repeated{{"vision.*", parallel_axis::cp | parallel_axis::tp}};
             for (const bool frozen : {false, true}) {
                 for (const recompute again : {recompute::none, recompute::full}) {
                     training_plan plan{.recomputed = again};
                     if (frozen) {
-                        plan.rules.push_back({"vision.*", weight_state::frozen}, "rules");
-                        plan.rules.push_back({"embedding", weight_state::frozen}, "rules");
+                        plan.weights.push_back({"vision.*", weight_state::frozen}, "weights");
+                        plan.weights.push_back({"embedding", weight_state::frozen}, "weights");
                     }
                     // The first layer of the text then reads nothing that needs a gradient: left out of what is
                     // compared.
-                    const flop_counter job(model, conventions::exact, with_redundant_work(plan, layout, rules));
+                    const flop_counter job(model, conventions::exact, with_redundant_work(plan, layout, repeated));
                     const flop_counter once(model, conventions::exact, plan);
                     tally sum{job.masks()};
                     for (const auto& samples : batch) {
@@ -165,7 +165,7 @@ TEST_CASE("a vision tower that every cp and tp rank runs is executed by each, an
     }
 }
 
-TEST_CASE("a weight that every tp rank has whole, and rules of which the last one holds", "[redundant_work]") {
+TEST_CASE("a weight that every tp rank has whole, and names of which the last one holds", "[redundant_work]") {
     const model_config model = sees_images();
     const parallel_layout layout({.cp = 2, .tp = 4}, 8, 0);
     tally batch{model.cost.masks()};
@@ -187,13 +187,13 @@ TEST_CASE("a weight that every tp rank has whole, and rules of which the last on
 TEST_CASE("redundant work that means nothing is an error", "[redundant_work]") {
     const model_config model = sees_images();
     const parallel_layout layout({.cp = 2}, 2, 0);
-    const auto refusal = [&](const redundant_work& rule) {
+    const auto refusal = [&](const redundant_work& repeated) {
         return error_of([&] {
-            static_cast<void>(flop_counter(model, conventions::exact, with_redundant_work({}, layout, {rule})));
+            static_cast<void>(flop_counter(model, conventions::exact, with_redundant_work({}, layout, {repeated})));
         });
     };
     CHECK(refusal({"vison.*", parallel_axis::cp}) == R"(plan.repeated[0]: no component or weight is named "vison.*")");
-    CHECK(refusal({"vision.*", {}}) == R"(redundant_work: "vision.*" is run again over no axis)");
+    CHECK(refusal({"vision.*", {}}) == R"(redundant_work: "vision.*" must name an axis along which it is run again)");
     CHECK(refusal({"vision.*", parallel_axis::ep}) ==
           "redundant_work: ep is no axis of its own: its ranks are those of dp x cp");
     training_plan none;

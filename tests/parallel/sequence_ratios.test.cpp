@@ -232,10 +232,30 @@ TEST_CASE("F21: a loss is one signed or floating-point sum over another, over al
         const auto sum = reduce(negative, scopes::context_slice, here, everyone);
         thread_world::expect(sum.numerator == -10 && sum.denominator == 20 && sum.value() == -0.5, "of integers");
         const auto none = reduce(number_ratio<double>{}, scopes::context_slice, here, everyone);
-        thread_world::expect(error_of([&] { return none.value(); }) == "ratio: is over nothing: every slice was empty",
+        thread_world::expect(error_of([&] { return none.value(); }) == "ratio: has no value: every slice was empty",
                              "none");
     });
     CHECK(ends == std::vector<std::string>(8, no_error()));
+}
+
+TEST_CASE("F45: a loss that was summed over ranks is not summed over them again") {
+    const parallel_sizes sizes{.dp = 2};
+    thread_world world;
+    const auto ends = thread_world::run(2, [&](std::uint64_t rank) {
+        const parallel_layout here(sizes, 2, rank);
+        const auto over = world.over(here, every_axis);
+        const number_ratio<double> mine{.numerator = -1.5, .denominator = 2};
+        const number_ratio<double> all = reduce(mine, scopes::microbatch, here, over);
+        thread_world::expect(all.numerator == -3 && all.denominator == 4, "-3 over 4");
+        const std::string problem = error_of([&] { static_cast<void>(reduce(all, scopes::microbatch, here, over)); });
+        thread_world::expect(problem ==
+                                 "ratio.numerator: is sharded over dp, says its scope, and this ratio was added "
+                                 "up over dp before: sum it once",
+                             problem);
+        const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
+        thread_world::expect(reduce(all, copies, here, over).numerator == -3, "replicas are one");
+    });
+    CHECK(ends == std::vector<std::string>(2, no_error()));
 }
 
 TEST_CASE("F21, A11: numerator and denominator of different scopes are an error unless the caller says so") {
@@ -315,7 +335,7 @@ TEST_CASE("F21: what is wrong on one rank is an error on all of them, and none w
         });
     };
     CHECK(one(-3, 2) == no_error());
-    CHECK(one(0, 0) == "ratio: is over nothing: no sequence has a denominator above 0");
+    CHECK(one(0, 0) == "ratio: has no value: no sequence has a denominator above 0");
     CHECK(one(-3, 0).rfind("denominators[0]: must be above 0, or 0 beside a numerator of 0", 0) == 0);
     CHECK(one(std::numeric_limits<double>::infinity(), 2).rfind("numerators: must be finite", 0) == 0);
     const number_ratio<std::int64_t> large{std::numeric_limits<std::int64_t>::max(), 1};

@@ -314,14 +314,14 @@ void check_sum(const std::vector<model_part>& model, const parallel_sizes& sizes
 
 training_plan frozen(std::string_view weights) {
     training_plan plan;
-    plan.rules.push_back({.weights = weights, .state = weight_state::frozen}, "rules");
+    plan.weights.push_back({.weights = weights, .state = weight_state::frozen}, "weights");
     return plan;
 }
 
 /// Only what stands between a tower and the text trains.
 training_plan only(std::string_view weights) {
     training_plan plan = frozen("*");
-    plan.rules.push_back({.weights = weights}, "rules");
+    plan.weights.push_back({.weights = weights}, "weights");
     return plan;
 }
 
@@ -440,14 +440,14 @@ TEST_CASE("Ranks of a tower run the matmuls of their split shapes") {
         }
     }
     // A tower that a framework does not split, beside a text that it does.
-    const tensor_options whole_tower{.rules = {{"vision.*", tensor_split::replicated}}};
+    const tensor_options whole_tower{.splits = {{"vision.*", tensor_split::replicated}}};
     const breakdown work =
         evaluate(tensor_parts(llava().parts, 4, 3, 1, whole_tower), batch, conventions::exact, forward_only);
     CHECK(of(work, "vision.blocks") == flops{frames * one_frame(1).blocks});
     CHECK(of(work, "vision.projector") == flops{frames * one_frame(1).projector});
     CHECK(of(work, "mlp").value() * 4 == of(evaluate(llava().parts, batch), "mlp").value());
-    // A rule for a text's component is none for the tower's.
-    const tensor_options whole_mlp{.rules = {{"mlp", tensor_split::replicated}}};
+    // A split of a text's component is none of the tower's.
+    const tensor_options whole_mlp{.splits = {{"mlp", tensor_split::replicated}}};
     CHECK(of(evaluate(tensor_parts(llava().parts, 4, 3, 1, whole_mlp), batch), "vision.blocks") ==
           flops{frames * one_frame(4).blocks});
 }
@@ -470,10 +470,10 @@ TEST_CASE("What a tower cannot split is an error with the tower's name") {
     const std::vector<model_part> model{{.name = "vision", .role = part_role::tower, .cost = own.in(modality::vision)}};
     CHECK(error_of([&] { return tensor_parts(model, 2, 0); }) ==
           "vision.resampler/query: nothing says how tensor parallelism splits it: say it where the row is made "
-          "(linear::dealt), or by a "
-          "rule in tensor_options::rules");
+          "(linear::dealt), or in "
+          "tensor_options::splits");
     CHECK(error_of([&] {
-              return tensor_parts(model, 2, 0, 1, {.rules = {{"vision.resampler/query", tensor_split::columns}}});
+              return tensor_parts(model, 2, 0, 1, {.splits = {{"vision.resampler/query", tensor_split::columns}}});
           }) == "no error");
 }
 

@@ -21,6 +21,7 @@
 
 namespace {
 
+namespace unit = floptally::unit;
 using floptally::hstu_rows;
 using floptally::mask;
 
@@ -92,25 +93,25 @@ mask rule_of(const std::string& name, const parameters& p) {
     if (name == "hstu_others")
         return floptally::recsys_examples::other_pairs{hstu_of(p).as<floptally::mask_rules::hstu>().flags & 3};
     if (name == "hstu_part")
-        return mask::hstu_part(static_cast<hstu_rows>(p.a), p.b);
+        return unit::hstu_part(static_cast<hstu_rows>(p.a), p.b);
     if (name == "grid_windows")
         return mask::grid_windows(p.a, p.b);
     if (name == "merged_patches")
-        return mask::merged_patches(p.a, p.b);
+        return unit::merged_patches(p.a, p.b);
     if (name == "pooled_patches")
-        return mask::pooled_patches(p.a);
+        return unit::pooled_patches(p.a);
     if (name == "pooled_clips")
-        return mask::pooled_clips(p.a);
+        return unit::pooled_clips(p.a);
     if (name == "merged_pairs")
-        return mask::merged_pairs(p.a);
+        return unit::merged_pairs(p.a);
     if (name == "merged_squares")
-        return mask::merged_squares(p.a);
+        return unit::merged_squares(p.a);
     if (name == "clip_squares")
         return mask::clip_squares(p.a);
     if (name == "later_image_tokens")
         return mask::later_image_tokens(p.a, p.b);
     if (name == "strided_cells")
-        return mask::strided_cells(p.a, p.b);
+        return unit::strided_cells(p.a, p.b);
     if (name == "reduced_pairs")
         return mask::reduced_pairs(p.c, p.d, p.a, p.b);
     if (name == "window_lines")
@@ -120,7 +121,7 @@ mask rule_of(const std::string& name, const parameters& p) {
     if (name == "level_windows")
         return mask::level_windows(p.a, p.b, p.c != 0, p.d != 0);
     if (name == "strided_frames")
-        return mask::strided_frames(p.a, p.b, p.c);
+        return unit::strided_frames(p.a, p.b, p.c);
     if (name == "strided_squares")
         return mask::strided_squares(p.a, p.b, p.c, p.d);
     if (name == "strided_band")

@@ -22,6 +22,8 @@ import floptally
 from conftest import LLAMA_3_8B, SOURCE, golden
 from floptally import adopt
 from floptally.adopt import automodel, lightning, maxtext, megatron, megatron_bridge, nanogpt, torchtitan, verl
+from floptally.adopt import _original
+from floptally.adopt._original import Original
 
 GOLDEN = golden("adopt.json")
 H100 = "NVIDIA H100 80GB HBM3"
@@ -37,6 +39,15 @@ def arguments(trainer: str, case: dict[str, Any], **changes: Any) -> types.Simpl
 
 def named(trainer: str, name: str) -> dict[str, Any]:
     return next(case for case in GOLDEN[trainer]["cases"] if case["id"] == name)
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was warned, and no trainer's own number is returned where one is installed (test_adopt_originals.py)."""
+    monkeypatch.setattr(_original, "_warned", set())
+    monkeypatch.setattr(Original, "find", lambda self, *, load: None)
+    for name in ("nanogpt", "torchtitan", "transformers"):
+        monkeypatch.setattr(importlib.import_module(f"floptally.adopt.{name}"), "method_of", lambda owner, method: None)
 
 
 # ---- the package itself ----
@@ -86,7 +97,8 @@ def test_megatron_arguments_are_a_model_that_its_config_describes(llama: floptal
     for lengths in ([8192], [512, 1024, 9000]):
         found = megatron.num_floating_point_operations(args, 1, convention="exact", lengths=lengths)
         assert found == llama.flops(lengths=lengths).total
-    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*/q_proj", "lora", rank=16)])
+    frozen = floptally.WeightSetting("*", "frozen")
+    lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("*/q_proj", "lora", rank=16)])
     found = megatron.num_floating_point_operations(args, 1, convention="exact", plan=lora)
     assert found == llama.flops(lengths=[8192], plan=lora).total
     assert found < 0.8 * megatron.num_floating_point_operations(args, 1, convention="exact")
@@ -129,7 +141,7 @@ def test_windows_ask_for_the_lengths() -> None:
         ({"swiglu": "yes"}, "swiglu", "must be True or False, got 'yes'"),
         ({"num_experts": 4, "moe_layer_freq": [1]}, "moe_layer_freq", r"must be 2 of 0 and 1, got \[1\]"),
         ({"hybrid_layer_pattern": "MD"}, "hybrid_layer_pattern", "must be of the letters .* got 'MD'"),
-        ({"hybrid_layer_pattern": "M/M/E"}, "hybrid_layer_pattern", "must repeat one pattern behind each /"),
+        ({"hybrid_layer_pattern": "M/M/E"}, "hybrid_layer_pattern", "must repeat one pattern after each /"),
         ({"experimental_attention_variant": "dsa"}, "experimental_attention_variant", "is not read: 'dsa'"),
         ({"window_size": [1, 2, 3]}, "window_size", "must be tokens to the left and to the right"),
         ({"num_query_groups": 3, "group_query_attention": True}, "layers", "num_kv_heads"),
@@ -138,7 +150,7 @@ def test_windows_ask_for_the_lengths() -> None:
 def test_megatron_arguments_that_cannot_be_counted(changes: dict[str, Any], field: str, text: str) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"), **changes)
     with pytest.raises(floptally.Error, match=text) as caught:
-        megatron.num_floating_point_operations(args, 1)
+        megatron.num_floating_point_operations(args, 1, convention="exact")
     assert field in caught.value.field
 
 
@@ -178,7 +190,6 @@ def test_megatron_bridge_refuses_what_sums_do_not_say() -> None:
     for given, field in (
         (dict(seqlen_sum=1200, seqlen_squared_sum=400_000, batch_size=4), "seqlen_squared_sum"),
         (dict(seqlen_sum=1201, batch_size=4), "seqlen_squared_sum"),
-        (dict(num_vision_patches=64), "num_vision_patches"),
         (dict(cross_seqlen_sum=5), "cross_seqlen_sum"),
     ):
         with pytest.raises(floptally.Error) as caught:
@@ -198,17 +209,13 @@ def test_megatron_bridge_refuses_what_sums_do_not_say() -> None:
 
 # ---- MaxText ----
 
-#: The gates of attention and of shared experts, which MaxText leaves out: 6·tokens·(2 layers·h·heads·head_dim + 8·h).
-MAXTEXT_DIFFERS = {"qwen3-next": 6 * 1024 * (2 * 64 * 64 + 8 * 64)}
-
 
 @pytest.mark.parametrize("case", cases("maxtext"))
 def test_maxtext(case: dict[str, Any], capsys: pytest.CaptureFixture[str]) -> None:
     found = maxtext.calculate_tflops_training_per_device(arguments("maxtext", case), log=False)
     assert capsys.readouterr().out == ""
     total, weights, attention = (round(value * 10**12) for value in found)
-    more = MAXTEXT_DIFFERS.get(case["id"], 0)
-    assert [total - more, weights - more, attention] == case["expected"]
+    assert [total, weights, attention] == case["expected"]
 
 
 def test_maxtext_exactly(llama: floptally.Cost, capsys: pytest.CaptureFixture[str]) -> None:
@@ -220,12 +227,12 @@ def test_maxtext_exactly(llama: floptally.Cost, capsys: pytest.CaptureFixture[st
         ({"decoder_block": "envy"}, "decoder_block: must be one of .* got 'envy'"),
         ({"per_device_batch_size": 0}, "per_device_batch_size: must be a number of sequences above 0, got 0"),
         ({"mlp_activations": []}, "mlp_activations: must be one, or two"),
-        ({"use_indexer": True}, "use_indexer: is not read, got True"),
+        ({"use_multimodal": True}, "use_multimodal: is not read, got True"),
         ({"attention_type": "full"}, "attention_type: must be global"),
         ({"emb_dim": None}, "emb_dim: must be given"),
     ):
         with pytest.raises(floptally.Error, match=text):
-            count(arguments("maxtext", named("maxtext", "llama"), **changes))
+            count(arguments("maxtext", named("maxtext", "llama"), **changes), convention="exact")
 
 
 # ---- nanoGPT ----
@@ -272,12 +279,7 @@ def test_verl_by_its_goldens(name: str) -> None:
     achieved, promised = verl.FlopsCounter(peer_config(case), accelerator=H100).estimate_flops(
         case["batch"]["seqlens"], 2.0
     )
-    norms = 0
-    if name.startswith("verl/test/apertus/"):  # counts the norms of queries and keys as matrices
-        model = case["model"]
-        width = model["hidden_size"] // model["num_attention_heads"] * model["num_key_value_heads"]
-        norms = 6 * sum(case["batch"]["seqlens"]) * model["num_hidden_layers"] * (model["hidden_size"] + width)
-    assert round(achieved * 2e12) + norms == case["expected"]
+    assert round(achieved * 2e12) == case["expected"]
     assert promised == floptally.accelerator(H100).peak_tflops("bf16")
 
 
@@ -300,33 +302,28 @@ TINY_DELTA = dict(
 )  # fmt: skip
 WINDOWS = dict(head_dim=16, sliding_window=64, layer_types=["sliding_attention", "full_attention"] * 2)
 VERL_LENGTHS = [512, 30, 100]
-VERL_TOKENS = sum(VERL_LENGTHS)
-#: What verl counts besides, or leaves out (below 0), of these configurations.
-VERL_MODELS: dict[str, tuple[dict[str, Any], int]] = {
-    "llama": (TINY, 0),
-    "qwen2": (TINY, 0),
-    "qwen3": (dict(TINY, head_dim=24), 0),
-    "mistral": (TINY, 0),
-    "seed_oss": (dict(TINY, head_dim=16), 0),
-    "qwen3_moe": (dict(TINY_MOE, head_dim=16), 0),
-    "gemma3_text": (dict(TINY, **WINDOWS), 0),
-    "gpt_oss": (dict(TINY, num_local_experts=8, num_experts_per_tok=2, **WINDOWS), 0),
-    "deepseek_v3": (TINY_MLA, 0),
-    # Norms of queries and keys as matrices.
-    "apertus": (TINY, 6 * VERL_TOKENS * 4 * (64 + 32)),
-    # No shared expert, nor its gate.
-    "qwen2_moe": (dict(TINY_MOE, shared_expert_intermediate_size=40, decoder_sparse_step=1), -6 * VERL_TOKENS * 4 * (3 * 64 * 40 + 64)),
-    # The first, dense layer as one of experts: as wide here, with a router.
-    "hy_v3": (dict(TINY_MOE, head_dim=16, num_shared_experts=1, first_k_dense_replace=1), 6 * VERL_TOKENS * 64 * 8),
-    # 15 FLOPs an element of a delta rule's state, where three multiply-adds three times are 18.
-    "qwen3_5": (dict(text_config=dict(TINY, **TINY_DELTA), vision_config=TINY_VISION), -3 * VERL_TOKENS * 3 * 4 * 16 * 16),
-    "qwen3_5_moe": (
-        dict(text_config=dict(TINY_MOE, **TINY_DELTA, shared_expert_intermediate_size=40), vision_config=TINY_VISION),
-        -3 * VERL_TOKENS * 3 * 4 * 16 * 16,
+VERL_MODELS: dict[str, dict[str, Any]] = {
+    "llama": TINY,
+    "qwen2": TINY,
+    "qwen3": dict(TINY, head_dim=24),
+    "mistral": TINY,
+    "seed_oss": dict(TINY, head_dim=16),
+    "qwen3_moe": dict(TINY_MOE, head_dim=16),
+    "gemma3_text": dict(TINY, **WINDOWS),
+    "gpt_oss": dict(TINY, num_local_experts=8, num_experts_per_tok=2, **WINDOWS),
+    "deepseek_v3": TINY_MLA,
+    "apertus": TINY,
+    "qwen2_moe": dict(TINY_MOE, shared_expert_intermediate_size=40, decoder_sparse_step=1),
+    "hy_v3": dict(TINY_MOE, head_dim=16, num_shared_experts=1, first_k_dense_replace=1),
+    "qwen3_5": dict(text_config=dict(TINY, **TINY_DELTA), vision_config=TINY_VISION),
+    "qwen3_5_moe": dict(
+        text_config=dict(TINY_MOE, **TINY_DELTA, shared_expert_intermediate_size=40), vision_config=TINY_VISION
     ),
-    "qwen3_vl": (dict(text_config=dict(TINY, head_dim=16), vision_config=dict(TINY_VISION, deepstack_visual_indexes=[0, 1])), 0),
-    "qwen3_vl_moe": (
-        dict(text_config=dict(TINY_MOE, head_dim=16), vision_config=dict(TINY_VISION, deepstack_visual_indexes=[0, 1])), 0
+    "qwen3_vl": dict(
+        text_config=dict(TINY, head_dim=24), vision_config=dict(TINY_VISION, deepstack_visual_indexes=[0, 1])
+    ),
+    "qwen3_vl_moe": dict(
+        text_config=dict(TINY_MOE, head_dim=16), vision_config=dict(TINY_VISION, deepstack_visual_indexes=[0, 1])
     ),
 }  # fmt: skip
 
@@ -344,36 +341,28 @@ def test_verl_beside_the_original(real_verl: Any, model_type: str) -> None:
 
     if model_type not in real_verl.ESTIMATE_FUNC:
         pytest.skip(f"this verl does not count {model_type}")
-    given, more = VERL_MODELS[model_type]
-    config = AutoConfig.for_model(model_type, **given)
+    config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type])
     theirs = real_verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 0.5)
     ours = verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 0.5)
     assert ours[1] == theirs[1] == 989.0
-    assert round(ours[0] * 0.5e12) + more == round(theirs[0] * 0.5e12)
+    assert round(ours[0] * 0.5e12) == round(theirs[0] * 0.5e12)
 
 
 IMAGES = [16, 64, 4]
 
 
-def vision_differs(deepstack: int) -> int:
-    """verl's towers: each merger on every patch, where one of four merged tokens is made, and a gradient to pixels."""
-    patches, merged = sum(IMAGES), sum(IMAGES) // 4
-    merger = 128 * 128 + 128 * 64
-    return 6 * merger * (1 + deepstack) * (patches - merged) + 2 * patches * 32 * 3 * 2 * 4 * 4
-
-
-@pytest.mark.parametrize(("model_type", "deepstack"), [("qwen3_vl", 2), ("qwen3_vl_moe", 2)])
-def test_verl_images_beside_the_original(real_verl: Any, model_type: str, deepstack: int) -> None:
+@pytest.mark.parametrize("model_type", ["qwen3_vl", "qwen3_vl_moe", "qwen3_5"])
+def test_verl_images_beside_the_original(real_verl: Any, model_type: str) -> None:
     from transformers import AutoConfig
 
-    config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type][0])
+    config = AutoConfig.for_model(model_type, **VERL_MODELS[model_type])
     theirs = real_verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)[0]
     ours = verl.FlopsCounter(config).estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)[0]
-    assert round(theirs * 1e12) - round(ours * 1e12) == vision_differs(deepstack)
+    assert round(theirs * 1e12) == round(ours * 1e12)
 
 
 def test_verl_images_are_grids_of_any_shape() -> None:
-    config = {"model_type": "qwen3_vl", **VERL_MODELS["qwen3_vl"][0]}
+    config = {"model_type": "qwen3_vl", **VERL_MODELS["qwen3_vl"]}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
     from_sums = counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)
     from_grids = counter.estimate_flops(VERL_LENGTHS, 1.0, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)])
@@ -383,7 +372,7 @@ def test_verl_images_are_grids_of_any_shape() -> None:
         == floptally.flops(config, lengths=VERL_LENGTHS, grid_thw=[(1, 4, 4), (1, 8, 8), (1, 2, 2)]).total
     )
     assert from_sums[0] > counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=None)[0]
-    with pytest.raises(floptally.Error, match=r"images_seqlens\[1\]: must be whole cells of 2 x 2 patches, got 6"):
+    with pytest.warns(RuntimeWarning, match=r"images_seqlens\[1\]: must be whole cells of 2 x 2 patches, got 6"):
         counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=[4, 6])
 
 
@@ -391,12 +380,13 @@ def test_verl_towers_with_windows_ask_for_grids() -> None:
     vision = dict(TINY_VISION, window_size=16, fullatt_block_indexes=[2])
     config = {"model_type": "qwen2_5_vl", "text_config": TINY, "vision_config": vision}
     counter = verl.FlopsCounter(config, convention="exact", accelerator=H100)
-    with pytest.raises(floptally.Error, match="images_seqlens: does not say .*: pass grid_thw="):
-        counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)
+    text_alone = counter.estimate_flops(VERL_LENGTHS, 1.0)
+    with pytest.warns(RuntimeWarning, match="images_seqlens: does not say .*: pass grid_thw=.* Images are not counted"):
+        assert counter.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES) == text_alone
     assert counter.estimate_flops(VERL_LENGTHS, 1.0, grid_thw=[(1, 4, 4)])[0] > 0
     text = verl.FlopsCounter({"model_type": "llama", **TINY}, accelerator=H100)
-    with pytest.raises(floptally.Error, match="images_seqlens: must not be given: llama has no vision tower"):
-        text.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES)
+    # As verl does, whose formula of llama is not told of images.
+    assert text.estimate_flops(VERL_LENGTHS, 1.0, images_seqlens=IMAGES) == text.estimate_flops(VERL_LENGTHS, 1.0)
     with pytest.raises(floptally.Error, match="delta_time: must be a time"):
         text.estimate_flops(VERL_LENGTHS, 0.0)
     with pytest.raises(floptally.Error, match="batch_seqlens: must be the tokens of each sequence"):
@@ -418,34 +408,25 @@ def test_automodel_by_its_goldens(name: str) -> None:
     case = PEERS[name]
     config = peer_config(case)
     found = automodel.get_flops_formula_for_hf_config(config)(config, gbs=1, seq_len=case["batch"]["seqlens"][0])
-    # mistral has no formula of its own, and two matrices of its three; Nemotron-H's two are three.
-    third = {"mistral-7b-v0.1": 32 * 4096 * 14336, "nemotron-h-8b": -24 * 4096 * 21504}.get(case["model"], 0)
-    assert found - 6 * 8192 * third == case["expected"]
+    assert found == case["expected"]
 
 
-#: What Automodel leaves out (above 0) of 3 sequences of 200 tokens.
-AUTOMODEL_MODELS: dict[str, tuple[dict[str, Any], int]] = {
-    "gpt2": (dict(vocab_size=1000, n_embd=64, n_layer=4, n_head=4, n_positions=512), 0),
-    "llama": (TINY, 0),
-    "qwen2": (TINY, 0),
-    "qwen3": (dict(TINY, head_dim=16), 0),
-    "mixtral": (dict(TINY, num_local_experts=8, num_experts_per_tok=2), 0),
-    "qwen3_moe": (dict(TINY_MOE, head_dim=16), 0),
-    "glm4": (dict(TINY, head_dim=16), 0),
-    "glm4_moe": (dict(TINY_MLA, num_key_value_heads=2, head_dim=16), 0),
-    "deepseek_v3": (dict(TINY_MLA, num_nextn_predict_layers=0), 0),
-    "qwen3_next": (dict(TINY_MOE, **TINY_DELTA, shared_expert_intermediate_size=40, decoder_sparse_step=1), 0),
-    "nemotron": (TINY, 0),
-    "minimax_m2": (dict(TINY, head_dim=16, num_local_experts=8, num_experts_per_tok=2), 0),
-    # For a class without a formula two matrices of a gated MLP.
-    "mistral": (TINY, 6 * 600 * 4 * 64 * 96),
-    # The dense layer before its lm_head.
-    "bert": (
-        dict(vocab_size=1000, hidden_size=64, intermediate_size=256, num_hidden_layers=4, num_attention_heads=4),
-        6 * 600 * 64 * 64,
-    ),
-    # Its formula has windows of 128 whatever the configuration says.
-    "gpt_oss": (dict(TINY, num_local_experts=8, num_experts_per_tok=2, **{**WINDOWS, "sliding_window": 128}), 0),
+AUTOMODEL_MODELS: dict[str, dict[str, Any]] = {
+    "gpt2": dict(vocab_size=1000, n_embd=64, n_layer=4, n_head=4, n_positions=512),
+    "llama": TINY,
+    "qwen2": TINY,
+    "qwen3": dict(TINY, head_dim=16),
+    "mixtral": dict(TINY, num_local_experts=8, num_experts_per_tok=2),
+    "qwen3_moe": dict(TINY_MOE, head_dim=16),
+    "glm4": dict(TINY, head_dim=16),
+    "glm4_moe": dict(TINY_MLA, num_key_value_heads=2, head_dim=16),
+    "deepseek_v3": dict(TINY_MLA, num_nextn_predict_layers=0),
+    "qwen3_next": dict(TINY_MOE, **TINY_DELTA, shared_expert_intermediate_size=40, decoder_sparse_step=1),
+    "nemotron": TINY,
+    "minimax_m2": dict(TINY, head_dim=16, num_local_experts=8, num_experts_per_tok=2),
+    "mistral": TINY,
+    "bert": dict(vocab_size=1000, hidden_size=64, intermediate_size=256, num_hidden_layers=4, num_attention_heads=4),
+    "gpt_oss": dict(TINY, num_local_experts=8, num_experts_per_tok=2, **{**WINDOWS, "sliding_window": 128}),
 }
 
 
@@ -456,10 +437,9 @@ def test_automodel_beside_the_original(model_type: str) -> None:
     )
     from transformers import AutoConfig
 
-    given, less = AUTOMODEL_MODELS[model_type]
-    config = AutoConfig.for_model(model_type, **given)
+    config = AutoConfig.for_model(model_type, **AUTOMODEL_MODELS[model_type])
     theirs = original.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200)
-    assert automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200) - less == theirs
+    assert automodel.get_flops_formula_for_hf_config(config)(config, gbs=3, seq_len=200) == theirs
 
 
 def test_automodel_formulas_take_lengths_and_defaults() -> None:

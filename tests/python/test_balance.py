@@ -121,12 +121,12 @@ def test_f25_weights_of_the_user_by_component() -> None:
     assert both == [[t, v] for t, v in zip(text, vision, strict=True)]
     assert floptally.balance(both, 2).loads
     assert cost.sample_loads(samples, [("*", 0, 0), ("vision.*", 0)]) == [[v] for v in vision]
-    with pytest.raises(floptally.Error, match='^rules: none matches "mlp"'):
+    with pytest.raises(floptally.Error, match='^loads: none matches "mlp"'):
         cost.sample_loads(samples, [("vision.*", 0)])
     wrong: list[Any] = [5, ("*",), ("*", -1), (5, 0), ("*", 0, 1, 2)]
-    for rule in wrong:
-        with pytest.raises(floptally.Error, match=r"^rules\[1\]: must be"):
-            cost.sample_loads(samples, [("*", 0), rule])
+    for load in wrong:
+        with pytest.raises(floptally.Error, match=r"^loads\[1\]: must be"):
+            cost.sample_loads(samples, [("*", 0), load])
 
 
 @pytest.mark.parametrize(

@@ -135,7 +135,7 @@ def test_wrong_bytes_are_errors_that_name_the_field(mistral: floptally.Cost) -> 
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
         (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be of the forward alone"),
         (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, whose products"),
-        (lambda: mistral.bytes(lengths=[5], plan=floptally.Plan(rules=[floptally.Rule("*", "lora", rank=4)])),
+        (lambda: mistral.bytes(lengths=[5], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)])),
          "plan: bytes of LoRA's adapters are not counted"),
         (lambda: floptally.Cost.from_rows([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
     ]  # fmt: skip
@@ -196,7 +196,7 @@ def test_the_line_follows_other_choices(mistral: floptally.Cost) -> None:
     assert "at 3.35 TB/s" in by_step(made.what_if(accelerator="NVIDIA H100 80GB HBM3"))["memory_bound"].note
     assert "4 times" in by_step(made.what_if(batches=4))["memory_bound"].note
     assert not by_step(work.waterfall(seconds=1, gpus=1, peak_tflops=989))["memory_bound"].is_known
-    lora = mistral.flops(lengths=[64], plan=floptally.Plan(rules=[floptally.Rule("*", "lora", rank=4)]))
+    lora = mistral.flops(lengths=[64], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)]))
     assert not by_step(lora.waterfall(seconds=1, gpus=1, accelerator="H100 SXM"))["memory_bound"].is_known
     wrong: list[tuple[dict[str, Any], str]] = [
         ({"batches": 2}, "memory_tbps: is missing; batches is of bytes"),

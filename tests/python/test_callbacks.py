@@ -228,9 +228,10 @@ def test_the_adapter_pauses_discards_and_begins_new_intervals() -> None:
     assert meter.last_step.seconds == 1.0  # and not what passed before it began
     with pytest.raises(floptally.Error, match="^meter: must be a floptally.Meter, got 3$"):
         callbacks.MeterAdapter(3)  # type: ignore[arg-type]
-    adapter.begin()
+    first = callbacks.MeterAdapter(new_meter())
+    first.begin()
     with pytest.raises(floptally.Error, match="^batch: must be a mapping of tensors, or tensors of which the first is .* got list$"):
-        adapter.add([1])
+        first.add([1])
 
 
 def test_f36_lists_of_tensors_are_rows_of_ids_and_what_may_be_a_mask_is_refused() -> None:

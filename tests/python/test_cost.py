@@ -12,7 +12,7 @@ import pytest
 
 import floptally
 from conftest import LLAMA_3_8B
-from floptally import Plan, Rule
+from floptally import Plan, WeightSetting
 
 LLAMA = {
     "vocab_size": 101,
@@ -22,7 +22,7 @@ LLAMA = {
     "num_attention_heads": 4,
     "num_key_value_heads": 2,
 }
-LORA = Plan(rules=[Rule("*", "frozen"), Rule("attention.qkv/q_proj", "lora", rank=4)])
+LORA = Plan(weights=[WeightSetting("*", "frozen"), WeightSetting("attention.qkv/q_proj", "lora", rank=4)])
 
 
 # A plan that a cost has.
@@ -186,7 +186,7 @@ def test_frozen_parameters_are_said():
 
 # PEFT.
 
-#: What of a Llama of three layers trains: (keyword arguments of LoraConfig, rules beside "*" frozen).
+#: What of a Llama of three layers trains: (keyword arguments of LoraConfig, settings beside "*" frozen).
 ADAPTERS = {
     "q and v": ({"target_modules": ["q_proj", "v_proj"]}, 2),
     "all linear": ({"target_modules": "all-linear"}, 7),
@@ -206,10 +206,10 @@ def adapted(**lora):
 @pytest.mark.parametrize("name", ADAPTERS)
 def test_a_model_of_peft_gives_its_plan(name):
     torch = pytest.importorskip("torch", reason="PyTorch is not installed")
-    lora, rules = ADAPTERS[name]
+    lora, settings = ADAPTERS[name]
     model = adapted(**lora)
     cost = floptally.cost(model)
-    assert len(cost.plan.rules) == 1 + rules
+    assert len(cost.plan.weights) == 1 + settings
     assert by_cost(cost, lengths=[21] * 3) == by_pytorch(model, {"input_ids": torch.ones(3, 21, dtype=torch.long)})
     assert floptally.cost(torch.compile(model)) == cost
     tokens = lambda batch, length: {"input_ids": torch.ones(batch, length, dtype=torch.long)}
@@ -300,7 +300,7 @@ def test_adapters_of_other_types_are_counted_as_they_run(kind, config, modules):
     model = peft.get_peft_model(whole, peft.LoraConfig(r=4, target_modules=modules))
     tokens = {"input_ids": torch.ones(3, 21, dtype=torch.long)}
     cost = floptally.cost(model)
-    adapters = [one for one in cost.plan.rules if one.rank]
+    adapters = [one for one in cost.plan.weights if one.rank]
     assert {one.rank for one in adapters} == {4} and len(adapters) >= len(modules)
     counted = cost.flops(lengths=[21] * 3, convention="torch_flop_counter_eager").useful
     assert (counted.forward, counted.backward) == by_pytorch(model, tokens)

@@ -361,7 +361,7 @@ def test_devices_are_apart(mistral: floptally.Cost, host: Host) -> None:
 def test_rules_that_the_kernels_lack_are_refused_before_anything_is_asked(host: Host) -> None:
     own = floptally.Mask.from_callable("every_key_twice", lambda length, past, keys: 2 * length * length)
     before = host.counts()
-    with pytest.raises(floptally.Error, match="these kernels were compiled without its struct"):
+    with pytest.raises(floptally.Error, match="these kernels were compiled without this rule"):
         floptally.DeviceTally([own])
     assert host.counts() - before == (0, 0, 0, 0)
 

@@ -270,7 +270,7 @@ def test_muon_is_a_component_of_its_own_once_for_each_step(llama: floptally.Cost
     assert llama.with_muon(others=["attention.*"]).flops(lengths=[5], measured=steps).useful.components[
         "optimizer.muon"
     ].total == 2 * 32 * mlp
-    adapters = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*/q_proj", "lora", rank=16)])
+    adapters = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*/q_proj", "lora", rank=16)])
     lora = llama.with_muon(plan=adapters).flops(lengths=[5], plan=adapters, measured=steps)
     assert lora.useful.components["optimizer.muon"].total == 2 * 32 * 2 * iterations(16, 4096)
     assert not lora.is_upper_bound
@@ -360,8 +360,8 @@ def test_redundant_work_of_a_layout_is_executed_by_each_rank_and_useful_once() -
     assert (work.total, work.padded_total) == (once.total, once.padded_total)
     assert work.executed_total == once.executed_total + 7 * vision
     # Of names that fit the same the last one holds, in the order of the dict.
-    rules = {"vision.*": ["cp"], "*": ["tp"]}
-    assert cost.flops(lengths=[99], images=1, plan=layout.with_redundant_work(rules)).executed_total == (
+    repeated = {"vision.*": ["cp"], "*": ["tp"]}
+    assert cost.flops(lengths=[99], images=1, plan=layout.with_redundant_work(repeated)).executed_total == (
         4 * cost.flops(lengths=[99], images=1).executed_total
     )
     with pytest.raises(floptally.Error, match="^redundant_work: ep is no axis of its own"):
@@ -372,16 +372,16 @@ def test_redundant_work_of_a_layout_is_executed_by_each_rank_and_useful_once() -
 
 def test_lora_and_frozen_weights_are_walked_layer_by_layer(llama: floptally.Cost) -> None:
     train = llama.flops(lengths=[4096])
-    frozen = floptally.Rule("*", "frozen")
+    frozen = floptally.WeightSetting("*", "frozen")
     upper = llama.flops(
-        lengths=[4096], plan=floptally.Plan(rules=[frozen, floptally.Rule("*", "trainable", first_layer=16)])
+        lengths=[4096], plan=floptally.Plan(weights=[frozen, floptally.WeightSetting("*", "trainable", first_layer=16)])
     )
     mlp = train.useful.components["mlp"]
     # Nothing flows into the lower half, where nothing trains: its stages are known, layer by layer.
     assert upper.useful.components["mlp"].backward == mlp.backward // 2
     lora = llama.flops(
         lengths=[4096],
-        plan=floptally.Plan(rules=[frozen, floptally.Rule("attention.qkv/q_proj", "lora", rank=16)]),
+        plan=floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv/q_proj", "lora", rank=16)]),
     )
     # Layers pass gradients to data and have none to weights, but for the adapters of every layer, whose own input
     # needs no gradient in the first.
@@ -390,15 +390,15 @@ def test_lora_and_frozen_weights_are_walked_layer_by_layer(llama: floptally.Cost
     assert lora.useful.components["attention.qkv"].forward == qkv.forward + adapter
     assert lora.useful.components["mlp"].backward == mlp.forward
     with pytest.raises(floptally.Error):
-        floptally.Rule("mlp", "thawed")
+        floptally.WeightSetting("mlp", "thawed")
 
 
-def test_plans_and_rules_are_values() -> None:
-    plan = floptally.Plan(recompute="full", rules=[floptally.Rule("mlp", "lora", rank=8, first_layer=0, last_layer=3)])
+def test_plans_and_settings_are_values() -> None:
+    plan = floptally.Plan(recompute="full", weights=[floptally.WeightSetting("mlp", "lora", rank=8, first_layer=0, last_layer=3)])
     again = pickle.loads(pickle.dumps(plan))
-    assert again == plan and again.rules == plan.rules and again.rules[0].last_layer == 3
+    assert again == plan and again.weights == plan.weights and again.weights[0].last_layer == 3
     assert plan != floptally.Plan()
-    assert floptally.Plan().rules == [] and floptally.Rule().first_layer is None
+    assert floptally.Plan().weights == [] and floptally.WeightSetting().first_layer is None
     assert "lora" in repr(plan)
     assert floptally.Plan(flash_attention=False) != floptally.Plan()
     assert pickle.loads(pickle.dumps(floptally.Plan(phase="forward", recompute_every=3))).recompute_every == 3
@@ -410,8 +410,8 @@ def test_plans_and_rules_are_values() -> None:
 def test_costs_are_values(llama: floptally.Cost, mistral: floptally.Cost) -> None:
     again = pickle.loads(pickle.dumps(llama))
     assert again == llama and again.model_type == "llama" and again.notes == llama.notes
-    rules = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("*", first_layer=30)])
-    assert again.flops(lengths=[512], plan=rules).total == llama.flops(lengths=[512], plan=rules).total
+    some = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("*", first_layer=30)])
+    assert again.flops(lengths=[512], plan=some).total == llama.flops(lengths=[512], plan=some).total
     both = llama + mistral
     lengths = [100, 5000]
     assert both.flops(lengths=lengths).total == sum(one.flops(lengths=lengths).total for one in (llama, mistral))
@@ -439,9 +439,9 @@ def test_costs_plans_and_tallies_are_as_large_as_they_must_be() -> None:
     tally = floptally.Tally(cost)
     tally.add_lengths(lengths)
     assert pickle.loads(pickle.dumps(tally)) == tally and cost.flops(tally=tally).total == counted.total
-    rules = [floptally.Rule("*", "frozen")] + [floptally.Rule(f"part.{i}", "trainable") for i in range(39)]
-    plan = pickle.loads(pickle.dumps(floptally.Plan(rules=rules)))
-    assert plan.rules == rules
+    settings = [floptally.WeightSetting("*", "frozen")] + [floptally.WeightSetting(f"part.{i}", "trainable") for i in range(39)]
+    plan = pickle.loads(pickle.dumps(floptally.Plan(weights=settings)))
+    assert plan.weights == settings
     trained = cost.flops(lengths=lengths, plan=plan).useful.components
     assert trained["part.38"].backward > 0 and trained["part.0"].backward > 2 * sum(lengths)
 
@@ -524,7 +524,7 @@ def test_a_breakdown_is_a_small_escaped_table_in_a_notebook(llama: floptally.Cos
 
 
 def test_f5_a_plan_on_rows_alone_is_an_upper_bound_and_says_so(llama: floptally.Cost) -> None:
-    head = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("lm_head", "trainable")])
+    head = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("lm_head", "trainable")])
     exact = llama.flops(lengths=[512], plan=head)
     assert not exact.is_upper_bound and exact.notes == llama.notes
     rows = floptally.Cost.from_rows(llama.rows)
@@ -592,7 +592,8 @@ def test_a_cost_takes_no_option_of_the_reader(llama: floptally.Cost) -> None:
 
 
 def test_a_breakdown_travels(mistral: floptally.Cost) -> None:
-    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv", "lora", rank=16)])
+    frozen = floptally.WeightSetting("*", "frozen")
+    lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv", "lora", rank=16)])
     for work in (
         mistral.flops(lengths=[512, 9000], row_length=9000, convention="megatron", plan=lora),
         mistral.flops(lengths=[5]).measure(0.8, gpus=8, accelerator="H100 SXM"),
@@ -619,7 +620,8 @@ def test_statistics_are_those_of_the_report(mistral: floptally.Cost) -> None:
 
 
 def test_f34_a_total_is_that_of_the_breakdown_and_a_plan_is_folded_once(mistral: floptally.Cost) -> None:
-    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv", "lora", rank=16)])
+    frozen = floptally.WeightSetting("*", "frozen")
+    lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv", "lora", rank=16)])
     for plan in (None, lora):
         for convention in ("exact", "verl"):
             given: dict[str, Any] = {"lengths": [5, 9000], "row_length": 9000, "plan": plan, "convention": convention}
@@ -631,7 +633,7 @@ def test_f34_a_total_is_that_of_the_breakdown_and_a_plan_is_folded_once(mistral:
 
 
 def test_f26_a_measured_step_has_a_mixed_precision_mfu(llama: floptally.Cost) -> None:
-    plan = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("mlp", "trainable")])
+    plan = floptally.Plan(weights=[floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("mlp", "trainable")])
     work = llama.flops(lengths=[8192], plan=plan)
     step = work.measure(0.8, gpus=2, accelerator="H100 SXM", precisions="mlp=fp8")
     bf16, fp8 = (floptally.accelerator("H100 SXM").peak_tflops(name) for name in ("bf16", "fp8"))

@@ -613,6 +613,10 @@ def contrastive(x):
     return pooled @ pooled.T
 
 
+def all_tokens(x):
+    return x.flatten(0, 1) @ x.flatten(0, 1).T
+
+
 def once_for_all(x):
     table = torch.ones(x.shape[1], x.shape[1], requires_grad=True)
     return x + (table @ table).sum()
@@ -628,7 +632,7 @@ def in_chunks(x):
     [
         (cubic, "^odd: bmm counts .*: with the third power of the length$"),
         (data_dependent, "^odd: cannot run on fake tensors with 2 samples, length 32: DynamicOutputShapeException.*real=True"),
-        (contrastive, "^odd: mm counts .*: with the square of the batch, so that samples meet each other$"),
+        (all_tokens, "^odd: mm counts .*: with the square of the batch, so that samples meet each other, and with the length$"),
         (once_for_all, "^odd: mm counts .*: with the third power of the length$"),
         (in_chunks, "^odd: bmm counts .*: chunks, padding or data decide. "),
     ],
@@ -636,6 +640,15 @@ def in_chunks(x):
 def test_what_does_not_fit_names_the_module(function, text):
     with pytest.raises(floptally.Error, match=text):
         floptally.from_torch(Root(function), {"x": torch.zeros(2, 9, 6)})
+
+
+def test_samples_that_meet_each_other_are_counted_once_a_step():
+    cost = floptally.from_torch(Root(contrastive), {"x": torch.zeros(2, 9, 6)})
+    assert any("measured(sample_pairs)" in note for note in cost.notes)
+    seen = by_phase(cost, "torch_flop_counter_eager", lengths=[21] * 4, measured={"sample_pairs": 16})
+    assert seen == counted_by_pytorch(Root(contrastive), {"x": torch.zeros(4, 21, 6)}, lambda out: out.sum())
+    with pytest.raises(floptally.Error, match=r"^measured\(sample_pairs\): "):
+        cost.flops(lengths=[21] * 4)
 
 
 def test_whole_chunks_fit_lengths_of_whole_chunks():
@@ -1230,3 +1243,30 @@ def test_the_model_is_left_as_it_was():
         known, value, gradient = before[name]
         assert id(parameter) == known and torch.equal(parameter, value) and parameter.grad is gradient
     assert not model._forward_hooks and not model.blocks[0]._forward_pre_hooks
+
+
+class Chunked(nn.Module):
+    """What scans do: whole chunks by themselves, then each with the chunks before it."""
+
+    def __init__(self, chunk_size):
+        super().__init__()
+        self.chunk_size = chunk_size
+        self.qkv = nn.Linear(6, 18)
+
+    def forward(self, x):
+        x = F.pad(self.qkv(x), (0, 0, 0, -x.shape[1] % self.chunk_size)).unflatten(1, (-1, self.chunk_size))
+        q, k, v = x.chunk(3, -1)
+        inside = torch.einsum("bcnk,bcmk,bcmv->bcnv", q, k, v)
+        states = torch.einsum("bcnk,bcnv->bckv", k, v).flatten(2)
+        before = torch.ones(x.shape[1], x.shape[1]).tril(-1) @ states
+        return inside + torch.einsum("bcnk,bckv->bcnv", q, before.unflatten(2, (6, 6)))
+
+
+@pytest.mark.parametrize("chunk", [16, 64, 100])
+def test_chunks_that_a_module_names_are_a_statistic(chunk):
+    cost = floptally.from_torch(Chunked(chunk), {"x": torch.zeros(2, 9, 6)})
+    assert f"counts by chunks of {chunk} tokens, of which the last one is filled up" in cost.notes
+    for batch, length in ((3, 21), (2, chunk), (1, 4 * chunk + 1)):
+        seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
+        inputs = {"x": torch.zeros(batch, length, 6)}
+        assert seen == counted_by_pytorch(Chunked(chunk), inputs, lambda out: out.sum())

@@ -140,7 +140,7 @@ def gpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[Gpu]:
 
 @pytest.fixture
 def meter(mistral: floptally.Cost) -> Meter:
-    return Meter(mistral, gpus=1, peak_tflops=1e9)
+    return Meter(mistral, gpus=1, peak_tflops=1e5)
 
 
 def work_of(meter: Meter, **batch: Any) -> int:
@@ -181,7 +181,7 @@ def test_an_open_step_is_as_it_was_while_earlier_ones_join(meter: Meter, gpu: Gp
 
 def test_the_clock_is_asked_once_at_each_end(mistral: floptally.Cost, gpu: Gpu) -> None:
     ticks = iter([1.0, 1.5, 10.0, 10.25])
-    meter = Meter(mistral, gpus=1, peak_tflops=1e9, clock=lambda: next(ticks))
+    meter = Meter(mistral, gpus=1, peak_tflops=1e5, clock=lambda: next(ticks))
     for lengths in (Tensor([100]), [100]):
         with meter.step():
             meter.add(lengths=lengths)
@@ -224,7 +224,7 @@ def test_visits_to_experts_may_be_counted_on_the_gpu(gpu: Gpu) -> None:
     }  # fmt: skip
     cost = floptally.cost(config)
     measured = {"optimizer_steps": 1}
-    meter = Meter(cost.with_muon(), gpus=1, peak_tflops=1e9)
+    meter = Meter(cost.with_muon(), gpus=1, peak_tflops=1e5)
     with meter.step(seconds=1.0):
         meter.add(lengths=[64], measured={"optimizer_steps": Tensor(1)})
     meter.finish()
@@ -326,7 +326,7 @@ def test_checkpoints_copies_and_finish_wait(meter: Meter, gpu: Gpu) -> None:
             meter.add(lengths=Tensor([tokens]))
 
     step(5)
-    resumed = Meter(meter.cost, gpus=1, peak_tflops=1e9)
+    resumed = Meter(meter.cost, gpus=1, peak_tflops=1e5)
     resumed.load_state_dict(json.loads(json.dumps(meter.state_dict())))
     assert gpu.asked.count("wait") == 1 and resumed.run.tokens == 5
     step(6)
@@ -335,7 +335,7 @@ def test_checkpoints_copies_and_finish_wait(meter: Meter, gpu: Gpu) -> None:
     meter.begin_step()
     meter.finish()  # in a step too, which stays open
     assert meter.in_step and meter.run.tokens == 18
-    fresh = Meter(meter.cost, gpus=1, peak_tflops=1e9)
+    fresh = Meter(meter.cost, gpus=1, peak_tflops=1e5)
     with fresh.step(seconds=1.0):
         fresh.add(lengths=Tensor([1]))
     with pytest.raises(floptally.Error, match="^resume: must come before the first step"):
@@ -357,7 +357,7 @@ def test_a_meter_that_sums_over_ranks_waits_before_the_sum_and_takes_part_whatev
             sums.append(mine.tokens)
             return mine + mine
 
-    meter = Meter(mistral, peak_tflops=1e9, reduce=Twice())
+    meter = Meter(mistral, peak_tflops=1e5, reduce=Twice())
     with meter.step(seconds=1.0):
         meter.add(lengths=Tensor([5]))
         meter.add(lengths=[6])
@@ -415,23 +415,86 @@ def test_threads_that_ask_and_wait_meanwhile_see_whole_steps(meter: Meter, gpu: 
 def test_callbacks_count_the_same_way(meter: Meter, gpu: Gpu) -> None:
     adapter = callbacks.MeterAdapter(meter)
     own = callbacks.MeterAdapter(
-        Meter(meter.cost, gpus=1, peak_tflops=1e9), arguments=lambda batch: {"lengths": batch["mine"]}
+        Meter(meter.cost, gpus=1, peak_tflops=1e5), arguments=lambda batch: {"lengths": batch["mine"]}
     )
     for one, batch in ((adapter, {"attention_mask": Tensor([[1, 1, 0]]), "input_ids": Tensor([[7, 7, 7]])}),
                        (own, {"mine": Tensor([2])})):  # fmt: skip
+        one.begin()
+        one.add(batch)  # the first is waited for, so that an error comes before the run costs anything
+        one.end()
+        assert (gpu.asked.count("wait"), one.meter.run.tokens) == (1, 2)
+        one.scalars()
         for _ in range(2):
             one.begin()
             one.add(batch)
             one.end()
-        assert "wait" not in gpu.asked and one.meter.run.steps == 0 and one.scalars() == {}
+        assert gpu.asked.count("wait") == 1 and one.meter.run.steps == 1 and one.scalars() == {}
         gpu.run()
-        assert one.meter.run.tokens == 4
+        assert one.meter.run.tokens == 6
         assert "train/mfu_pct" in one.scalars() and one.scalars() == {}
-    assert gpu.asked == ["copy", "record"] * 4  # of ids only the shape is read
+        assert gpu.asked == ["copy", "record", "wait"] + ["copy", "record"] * 2  # of ids only the shape is read
+        gpu.asked.clear()
     with callbacks.step(meter, {"cu_seq_lens_q": Tensor([0, 3])}, {"input_ids": np.zeros((1, 4))}, seconds=1.0):
         pass
     meter.finish()
     assert meter.last_step.tokens == 7
+
+
+def test_callbacks_leave_a_step_out_that_turns_out_to_be_wrong_when_it_comes_from_the_gpu(meter: Meter, gpu: Gpu) -> None:
+    adapter = callbacks.MeterAdapter(meter)
+
+    def ran(*bounds: Any) -> None:
+        adapter.begin()
+        for one in bounds:
+            adapter.add({"cu_seqlens": one, "my_segments": Tensor([1])})
+        adapter.end()
+
+    ran(Tensor([0, 3]))
+    adapter.scalars()
+    ran(Tensor([0, 4]))
+    ran(Tensor([0, 5]), Tensor([0, 9, 5]), [0, 6])
+    ran(Tensor([0, 7]))
+    assert meter.run.steps == 1
+    gpu.run()
+    with pytest.warns(RuntimeWarning, match=r"^cu_seqlens\[2\]: must be at least the boundary before it, 9, got 5 \(the step"):
+        scalars = adapter.scalars()
+    assert (meter.run.steps, meter.run.tokens, adapter.batches_left_out) == (3, 14, 3)
+    assert (scalars["train/batches_left_out"], scalars["train/steps"]) == (3, 2) and "train/mfu_pct" not in scalars
+    ran(Tensor([0, 8]))
+    ran(Tensor([0, 9, 5]))
+    adapter.finish()
+    assert (meter.run.steps, meter.run.tokens, adapter.batches_left_out) == (4, 22, 4)
+    assert set(adapter.scalars()) > {"train/batches_left_out"}
+
+
+def test_a_late_microbatch_that_asks_is_told_why_and_its_step_is_left_out(meter: Meter) -> None:
+    class Late:
+        def __init__(self, arguments: Any) -> None:
+            self.given, self.problem = arguments, None
+
+        def done(self) -> bool:
+            return True
+
+        def wait(self) -> None:
+            pass
+
+        def arguments(self) -> Any:
+            if isinstance(self.given, Exception):
+                raise self.given
+            return self.given
+
+        def failed(self, problem: Exception) -> None:
+            self.problem = problem
+
+    late = [Late({"lengths": [5]}), Late({"lengths": [-5]}), Late(KeyError("gone")), Late({"lengths": [6]})]
+    for one in late:
+        with meter.step(seconds=1.0):
+            meter.add(lengths=[1])
+            meter.add_later(one)
+    meter.finish()
+    assert (meter.run.steps, meter.run.tokens) == (2, 13)
+    assert late[0].problem is None and isinstance(late[1].problem, floptally.Error) and isinstance(late[2].problem, KeyError)
+    assert str(late[1].problem).startswith("lengths[0]: must be")
 
 
 def test_callbacks_with_a_sum_of_their_own_take_part_whatever_is_wrong(meter: Meter, gpu: Gpu) -> None:
@@ -445,9 +508,13 @@ def test_callbacks_with_a_sum_of_their_own_take_part_whatever_is_wrong(meter: Me
     adapter.begin()
     adapter.add(Tensor([5]))
     adapter.add(Tensor([-5]))
-    with pytest.raises(floptally.Error, match=r"\(in microbatch 2 from a GPU of step 1, which is counted without it\)$"):
+    with pytest.warns(RuntimeWarning, match=r"^lengths\[0\]: must be .* \(the step is left out"):
         adapter.end()
-    assert (sums, meter.run.tokens) == ([5], 5)
+    assert (sums, meter.run.steps, adapter.batches_left_out) == ([0], 0, 2)
+    adapter.begin()
+    adapter.add(Tensor([6]))
+    adapter.end()
+    assert (sums, meter.run.tokens) == ([0, 6], 6)
 
 
 def test_the_lines_of_the_page_run(meter: Meter, gpu: Gpu) -> None:
@@ -471,7 +538,7 @@ class Late:
 
 config = {"model_type": "llama", "vocab_size": 9, "hidden_size": 8, "intermediate_size": 8, "num_hidden_layers": 1,
           "num_attention_heads": 1}
-meters = [floptally.Meter(floptally.cost(config), gpus=1, peak_tflops=1e9) for _ in range(2)]
+meters = [floptally.Meter(floptally.cost(config), gpus=1, peak_tflops=1e5) for _ in range(2)]
 atexit.register(lambda: print(sorted(meter.run.tokens for meter in meters)))
 for meter, lengths in zip(meters, ([3], [-3])):
     with meter.step(seconds=1.0):

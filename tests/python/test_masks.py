@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import ast
+import pathlib
 import pickle
 import subprocess
 import sys
@@ -295,3 +297,25 @@ def test_a_measured_word_needs_a_place() -> None:
     for one in wrong:
         with pytest.raises(floptally.Error):
             cost.flops(lengths=[1], measured=one)
+
+
+def test_every_library_mask_is_read_from_its_text() -> None:
+    """`Mask.library` comes from the library's own table: a new mask is there, and reachable, without a line here."""
+    names = Mask.library()
+    assert {"causal", "sliding_window", "best_blocks", "vision.grid_windows", "audio.strided_band"} <= names.keys()
+    for name, numbers in names.items():
+        required = [number for number in numbers if "=" not in number]
+        text = name + ("(" + ",".join("2" for _ in required) + ")" if required else "")
+        mask = Mask.from_text(text)
+        assert mask.name == text
+        optional = [number for number in numbers if "=" in number]
+        given = ",".join(["2" for _ in required] + optional)  # at its default each is left out of the name
+        assert Mask.from_text(f"{name}({given})" if given else name) == mask
+
+
+def test_every_maker_of_a_mask_is_in_the_stub_by_its_name() -> None:
+    stub = ast.parse((pathlib.Path(floptally.__file__).parent / "_core.pyi").read_text())
+    listed = next(part for part in stub.body if isinstance(part, ast.ClassDef) and part.name == "Mask")
+    makers = {part.name for part in listed.body if isinstance(part, ast.FunctionDef) and part.decorator_list}
+    made = {name for name, member in vars(Mask).items() if isinstance(member, (staticmethod, type(len)))}
+    assert {name for name in made if not name.startswith("_")} <= makers

@@ -328,7 +328,8 @@ def seconds_by_one() -> float:
 
 
 def test_a_meter_travels_with_its_run_and_no_open_step(mistral: floptally.Cost) -> None:
-    lora = floptally.Plan(rules=[floptally.Rule("*", "frozen"), floptally.Rule("attention.qkv", "lora", rank=16)])
+    frozen = floptally.WeightSetting("*", "frozen")
+    lora = floptally.Plan(weights=[frozen, floptally.WeightSetting("attention.qkv", "lora", rank=16)])
     meter = meter_of(
         mistral, accelerator="H100 SXM", peak_tflops=None, plan=lora, convention="megatron", clock=seconds_by_one,
         precisions="mlp=fp8",

@@ -381,3 +381,79 @@ def test_what_cannot_be_shown_is_an_error() -> None:
         with pytest.raises(floptally.Error) as raised:
             draw()
         assert str(raised.value).startswith(text)
+
+
+class Row:
+    def __init__(self, name: str, tflops: float, best: float) -> None:
+        self.name, self.tflops_per_gpu, self.best_tflops_per_gpu = name, tflops, best
+        self.mfu_pct, self.speed_up = tflops / 10, 1.0
+
+
+def every_picture(theme: Any, **axes: Any) -> dict[str, Any]:
+    step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
+    log = [{"step": i, "mfu_pct": 30.0 + i, "mfu_padded_pct": 33.0, "hfu_pct": 40.0} for i in range(3)]
+    return {
+        "component_bars": plots.component_bars(step, theme=theme),
+        "by phase": plots.component_bars(step, by="phase", theme=theme),
+        "convention_spread": plots.convention_spread(plots.convention_totals(CONFIG, lengths=[512]), theme=theme),
+        "utilization_over_time": plots.utilization_over_time(log, theme=theme),
+        "comparison_bars": plots.comparison_bars([Row("a", 200, 220), Row("b", 3, 90)], theme=theme),
+        "kernel_heatmap": plots.kernel_heatmap(kernel_results(), theme=theme),
+        "waterfall": plots.waterfall(step.measure(4, gpus=1, accelerator="H100 SXM").waterfall(), theme=theme),
+    }
+
+
+def contrast(one: Any, other: Any) -> float:
+    """WCAG's, of two colours."""
+    from matplotlib.colors import to_rgb
+
+    def luminance(color: Any) -> float:
+        linear = [c / 12.92 if c <= 0.03928 else ((c + 0.055) / 1.055) ** 2.4 for c in to_rgb(color)]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted([luminance(one), luminance(other)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_f79_every_picture_is_light_and_dark(theme: Any) -> None:
+    from matplotlib.text import Text
+
+    paper = {"light": "white", "dark": "#16181D"}[theme]
+    for name, figure in every_picture(theme).items():
+        assert contrast(figure.get_facecolor(), paper) == 1, name
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            assert contrast(axes.get_facecolor(), paper) == 1, name
+        on_paper = [*figure.axes[0].get_xticklabels(), *figure.axes[0].get_yticklabels(), figure.axes[0].title]
+        on_paper += [text for text in figure.findobj(Text) if text.get_text() and text.get_bbox_patch() is not None]
+        for text in on_paper:
+            assert contrast(text.get_color(), paper) > 4, (name, text.get_text())
+        for bar in figure.axes[0].patches:
+            if bar.get_fill():
+                assert contrast(bar.get_facecolor(), paper) > 1.9, name
+    with pytest.raises(floptally.Error, match='theme: must be "light" or "dark", got "grey"'):
+        plots.component_bars(floptally.flops(CONFIG, lengths=[5]), theme="grey")  # type: ignore[arg-type]
+
+
+def test_f79_the_useful_number_stands_at_the_end_of_the_useful_bar() -> None:
+    step = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), **PACK)
+    for figure in (
+        plots.component_bars(step),
+        plots.comparison_bars([Row("a", 200, 220), Row("b", 3, 90), Row("c", 150, 300)]),
+    ):
+        figure.draw_without_rendering()
+        axes = figure.axes[0]
+        places = {round(text.xy[1]): text for text in axes.texts if text.xycoords == "data"}
+        first = [bar for bar in axes.patches if bar.get_x() == 0]
+        inside = 0
+        for row, bar in enumerate(first):
+            box = places[row].get_window_extent()
+            left, right = (axes.transData.transform((x, row))[0] for x in (0, bar.get_width()))
+            if box.x1 < right:  # in the bar, at its end
+                inside += 1
+                assert left < box.x0 and right - box.x1 < 12
+            else:  # no room in it, or nothing after it
+                stacked = any(one.get_y() == bar.get_y() and one.get_x() > 0 and one.get_width() > 0 for one in axes.patches)
+                assert box.x0 > right and (right - left < box.width + 12 or not stacked)
+        assert inside >= 1

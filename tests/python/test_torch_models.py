@@ -19,6 +19,8 @@ def batch_of(one, size):
     if "rows" in arguments:
         return {"grid_thw": [[1, size[1], size[2]]] * size[0]}
     batch = {"lengths": [size[1] if len(size) > 1 else 1] * size[0]}
+    if one.get("pairs"):  # of samples, which a contrastive loss compares
+        batch["measured"] = {"sample_pairs": size[0] ** 2}
     return {**batch, "encoder_lengths": [size[2]] * size[0]} if "keys" in arguments else batch
 
 

@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import pathlib
+import pkgutil
 import pydoc
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any, Literal, get_args, get_origin
 
 import pytest
 
@@ -72,6 +75,210 @@ def test_everything_that_is_exported_is_documented() -> None:
     for name in floptally.__all__:
         if not name.startswith("__"):
             assert getattr(floptally, name).__doc__, name
+
+
+#: A user's mistakes, each a line that a type checker must find.
+PLANTED = """\
+floptally.Plan(phase="training")
+floptally.Plan(recompute="selective")
+floptally.WeightSetting("*", "freezed")
+cost.total(lengths=[5], view="real")
+cost.flops(lengths=[5], convention="megatorn")
+cost.flops(lengths=[5]).measure(1.0, gpus=1, accelerator="H100 SXM", precision="bfloat")
+cost.flops(lengths=[5]).measure(1.0, gpus=1, peak_tflops=989, peak_kind="data sheet")
+cost.flops(lengths=[5]).waterfall(seconds=1.0, gpus=2, pp=2, microbatches=4, schedule="1F1B")
+floptally.Meter(cost, gpus=2, accelerator="H100 SXM", counted="all")
+meter.scalars("epoch")
+floptally.Tally(cost).get("token")
+floptally.Tally(cost).get("tokens", tower="image")
+floptally.balance([1, 2], 2, mode="equal")
+floptally.balance([1, 2], 2, seed="lpt")
+floptally.Row("mlp", "token", "linear", 4)
+floptally.Row("mlp", "tokens", "gemm", 4)
+floptally.cost("config.json", mla="absorb")
+floptally.distributed.Reduction(layout, scope="micro_batch")
+floptally.plots.component_bars(cost.flops(lengths=[5]), theme="black")
+if cost.plan.phase == "eval": pass
+"""
+
+
+def test_f79_planted_mistakes_are_found_by_a_type_checker(tmp_path: pathlib.Path) -> None:
+    head = "import floptally\nfrom typing import Any\n\n\ndef f(cost: floptally.Cost, meter: floptally.Meter, layout: Any) -> None:\n"
+    planted = PLANTED.splitlines()
+    (tmp_path / "planted.py").write_text(head + "".join(f"    {line}\n" for line in planted))
+    right = {
+        '"training"': '"train"', '"selective"': '"attention"', '"freezed"': '"frozen"', '"real"': '"useful"',
+        '"megatorn"': '"megatron"', '"bfloat"': '"bf16-mixed"', '"data sheet"': '"datasheet"', '"1F1B"': '"1f1b"',
+        'counted="all"': 'counted="all_gpus"', '"epoch"': '"run"', '"token"': '"tokens"', '"image"': '"vision"',
+        '"equal"': '"equal_count"', '"lpt"': '"longest_first"', '"gemm"': '"linear"', '"absorb"': '"absorbed"',
+        '"micro_batch"': '"microbatch"', '"black"': '"dark"', '"eval"': '"forward"',
+    }  # fmt: skip
+    text = PLANTED
+    for wrong, word in right.items():
+        assert wrong in text, wrong
+        text = text.replace(wrong, word)
+    (tmp_path / "mended.py").write_text(head + "".join(f"    {line}\n" for line in text.splitlines()))
+    result = mypy(tmp_path, "mypy", "--strict", "planted.py", "mended.py")
+    found = {line.partition(": error")[0] for line in result.stdout.splitlines() if ": error: " in line}
+    first = head.count("\n") + 1
+    assert found == {f"planted.py:{first + i}" for i in range(len(planted))}, result.stdout
+
+
+def literals() -> dict[str, tuple[str, ...]]:
+    from floptally import _words
+
+    return {name: get_args(one) for name, one in vars(_words).items() if get_origin(one) is Literal}
+
+
+def test_f79_literals_are_the_words_that_the_extension_takes() -> None:
+    cost = floptally.cost({"model_type": "llama"})
+    words = literals()
+
+    def named(call: Callable[[str], object]) -> tuple[str, ...]:
+        """The words that an error lists."""
+        with pytest.raises(floptally.Error, match="must be ") as problem:
+            call("?")
+        listed = re.search(r"must be (?:one of )?(.*?), got", problem.value.problem)
+        assert listed
+        return tuple(re.split(", | or ", listed[1].replace('"', "")))
+
+    assert words["ConventionName"] == tuple(how.name for how in floptally.conventions())
+    any_: Any = floptally
+    asked: dict[str, Callable[[str], object]] = {
+        "Phase": lambda word: any_.Plan(phase=word),
+        "Recompute": lambda word: any_.Plan(recompute=word),
+        "IndexerTraining": lambda word: any_.Plan(indexer=word),
+        "WeightState": lambda word: any_.WeightSetting("*", word),
+        "ViewName": lambda word: any_.Cost.total(cost, lengths=[5], view=word),
+        "CountedView": lambda word: any_.Tally().get("tokens", word),
+        "Span": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1).scalars(word),
+        "Statistic": lambda word: any_.Tally().get(word),
+        "Tower": lambda word: any_.Tally().get("tokens", tower=word),
+        "RowKind": lambda word: any_.Row("a", "tokens", word, 2),
+        "Split": lambda word: any_.Row("a", "tokens", "linear", 2, split=word),
+        "LatentAttention": lambda word: any_.cost({"model_type": "llama"}, mla=word),
+        "PeakKind": lambda word: cost.flops(lengths=[5]).measure(1, gpus=1, peak_tflops=1, peak_kind=word),  # type: ignore[arg-type]
+        "CountedFor": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1, counted=word),
+        "Schedule": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4, schedule=word),  # type: ignore[arg-type]
+        "BalanceMode": lambda word: any_.balance([1, 2], 2, mode=word),
+        "BalanceSeed": lambda word: any_.balance([1, 2], 2, seed=word),
+        "ScopeName": lambda word: any_.Scope(word),
+        "Share": lambda word: any_.Scope(dp=word),
+        "PrecisionName": lambda word: any_.accelerator("H100 SXM").peak_tflops(word),
+    }  # fmt: skip
+    for name, call in asked.items():
+        assert words[name] == named(call), name
+    assert set(words) - set(asked) == {"ConventionName", "Quality", "Axis", "PrecisionWord"}
+    assert {one.quality for one in floptally.accelerators()} <= set(words["Quality"])
+    assert set(floptally.ParallelLayout(rank=0).coordinates) <= set(words["Axis"])
+    for word in words["PrecisionWord"]:
+        meter = floptally.Meter(cost, gpus=1, peak_tflops=1, precision=word)  # type: ignore[arg-type]
+        assert meter.precision in words["PrecisionName"]
+
+
+def public_names() -> Iterator[tuple[str, object]]:
+    """Every public name of the package: modules, their functions and classes, what these have."""
+    modules = [floptally]
+    for found in pkgutil.walk_packages(floptally.__path__, "floptally."):
+        if not any(part.startswith("_") for part in found.name.split(".")):
+            try:
+                modules.append(importlib.import_module(found.name))
+            except ImportError:  # of a framework that is not installed
+                continue
+    for module in modules:
+        yield module.__name__, module
+        own = [name for name, one in vars(module).items() if getattr(one, "__module__", "") == module.__name__]
+        for name in getattr(module, "__all__", own):
+            if name.startswith("_"):
+                continue
+            try:
+                one = getattr(module, name)
+            except ImportError:
+                continue
+            if not (inspect.isclass(one) or inspect.isroutine(one)):
+                continue
+            yield f"{module.__name__}.{name}", one
+            for member in vars(one) if inspect.isclass(one) else ():
+                value = inspect.getattr_static(one, member)
+                is_descriptor = isinstance(value, (property, staticmethod, classmethod)) or inspect.isroutine(value)
+                if not member.startswith("_") and (is_descriptor or inspect.isgetsetdescriptor(value)):
+                    yield f"{module.__name__}.{name}.{member}", getattr(one, member)
+
+
+def test_f79_every_public_name_has_a_docstring() -> None:
+    every = dict(public_names())
+    assert len(every) > 350
+    missing = [name for name, one in every.items() if not (inspect.getdoc(one) or "").strip()]
+    made = [name for name, one in every.items() if (one.__doc__ or "").startswith(name.rpartition(".")[2] + "(")]
+    assert missing == [] and made == []
+
+
+#: What a name says of its unit, and the words of which its docstring must have one.
+UNITS = {
+    r"(^|_)seconds$": ("econds", "Mean"),
+    r"(^|_)tflops": ("TFLOP", "FLOP/s", "peak"),
+    r"tbps": ("TB/s",),
+    r"^(mfu|padded_mfu|hfu|mixed_mfu|mbu)$": ("0.412 is", "The same", "over the peak"),
+    r"_pct$": ("%", "per cent"),
+    r"per_second": ("tokens", "Sequences", "equences"),
+    r"^flops_per_unit|^padded_flops_per_unit": ("FLOPs",),
+    r"^(useful|padded|executed|total|padded_total|executed_total)$": ("FLOPs", "int", "Bytes", "ytes"),
+}
+
+
+def test_f79_docstrings_of_quantities_have_their_unit() -> None:
+    said = 0
+    for name, one in public_names():
+        for pattern, units in UNITS.items():
+            if re.search(pattern, name.rpartition(".")[2]) and not inspect.isclass(one):
+                assert any(unit in (one.__doc__ or "") for unit in units), (name, one.__doc__)
+                said += 1
+    assert said >= 40
+
+
+@pytest.mark.parametrize(
+    ("call", "says"),
+    [
+        ("floptally.Mask('causal')", "Mask() makes none: use Mask.causal()"),
+        ("floptally.Breakdown()", "Breakdown() makes none: use floptally.flops(config, …)"),
+        ("floptally.Totals()", "Totals() makes none: use a Meter's"),
+        ("floptally.Cost()", "Cost() makes none: use floptally.cost(config)"),
+        ("floptally.Convention('exact')", "Convention() makes none: use one of floptally.conventions()"),
+        ("floptally.Accelerator('H100 SXM')", "Accelerator() makes none: use floptally.accelerator(name)"),
+        ("floptally.Plan('train')", "Plan() takes 0 positional arguments but 1 was given"),
+        ("floptally.Plan(weights=5)", "weights: must be a list of floptally.WeightSetting, got 5"),
+        ("floptally.Plan(weights=['mlp=frozen'])", "weights: must be a list of floptally.WeightSetting, got ['mlp=frozen']"),
+        ("floptally.Plan(recompute_components=5)", "recompute_components: must be a list of str, got 5"),
+        ("floptally.Plan(repeated=5)", "repeated: must be a dict, got 5"),
+        ("floptally.Plan(flash_attention='no')", "flash_attention: must be True or False, got 'no'"),
+        ("floptally.Row()", "Row() missing required argument: 'component'"),
+        ("floptally.Meter()", "Meter() missing required argument: 'cost'"),
+        ("floptally.Meter(5, gpus=1)", "cost: must be a floptally.Cost, got 5"),
+        ("floptally.MaskedTiles(5)", "cost: must be a floptally.Cost, got 5"),
+        ("floptally.Mask.top_k('8')", "keys: must be an integer, got '8'"),
+        ("floptally.Tally().pairs(5)", "mask: must be a floptally.Mask, got 5"),
+    ],
+)
+def test_f79_a_wrong_constructor_call_says_what_is_wrong_by_field(call: str, says: str) -> None:
+    with pytest.raises((TypeError, floptally.Error)) as problem:
+        eval(call)
+    assert str(problem.value).startswith(says)
+    for raw in ("::", "_core", "overload", "constructor", "__init__", "incompatible"):
+        assert raw not in str(problem.value)
+
+
+def test_f79_reprs_are_for_people(llama: floptally.Cost) -> None:
+    weights = [floptally.WeightSetting("*", "frozen"), floptally.WeightSetting("mlp", "lora", rank=8, last_layer=3)]
+    plan = floptally.Plan(recompute="full", weights=weights, repeated={"vision.*": 4})
+    assert repr(floptally.Plan()) == "Plan()"
+    assert repr(plan) == ("Plan(recompute='full', weights=[WeightSetting('*', 'frozen'), WeightSetting('mlp', 'lora', rank=8, last_layer=3)], "
+                          "repeated={'vision.*': 4})")  # fmt: skip
+    assert eval(repr(plan), vars(floptally)) == plan
+    meter = floptally.Meter(llama, gpus=8, counted="all_gpus", accelerator="H100 SXM")
+    with meter.step(2.0):
+        meter.add(lengths=[8192] * 64)
+    assert repr(meter) == ("<Meter of llama, of all 8 GPUs, as declared: H100 SXM at 989 TFLOP/s in bf16, convention exact: "
+                           "1 step in 2 s>")  # fmt: skip
 
 
 def stub_parameters() -> dict[str, list[tuple[str, str | None]]]:
@@ -150,7 +357,7 @@ def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
     [
         (lambda: _core.cost({}, strct=True), "cost() got an unexpected keyword argument 'strct'; did you mean 'strict'?"),
         (lambda: floptally.flops({"model_type": "llama"}, lenghts=[5]), "flops() got an unexpected keyword argument 'lenghts'; did you mean 'lengths'?"),
-        (lambda: floptally.Plan(recomute="full"), "__init__() got an unexpected keyword argument 'recomute'; did you mean 'recompute'?"),
+        (lambda: floptally.Plan(recomute="full"), "Plan() got an unexpected keyword argument 'recomute'; did you mean 'recompute'?"),
         (lambda: floptally.Tally().add_padded([5], rowlength=9), "'rowlength'; did you mean 'row_length'?"),
         (lambda: floptally.balance([1, 2], rank=2), "'rank'; did you mean 'ranks'?"),
         (lambda: floptally.Mask.hstu(targets_share_places=True), "'targets_share_places'; did you mean 'targets_share_place'?"),

@@ -264,11 +264,11 @@ TEST_CASE("rows of each part of a sequence", "[hstu][mask]") {
                 }
                 return sum;
             };
-            all.check(mask::hstu_part(hstu_rows::all, stride), s, rows(0, 12));
-            all.check(mask::hstu_part(hstu_rows::context, stride), s, rows(0, 3));
-            all.check(mask::hstu_part(hstu_rows::items, stride), s, rows(3, 12));
-            all.check(mask::hstu_part(hstu_rows::history, stride), s, rows(3, 8));
-            all.check(mask::hstu_part(hstu_rows::targets, stride), s, rows(8, 12));
+            all.check(unit::hstu_part(hstu_rows::all, stride), s, rows(0, 12));
+            all.check(unit::hstu_part(hstu_rows::context, stride), s, rows(0, 3));
+            all.check(unit::hstu_part(hstu_rows::items, stride), s, rows(3, 12));
+            all.check(unit::hstu_part(hstu_rows::history, stride), s, rows(3, 8));
+            all.check(unit::hstu_part(hstu_rows::targets, stride), s, rows(8, 12));
         }
     }
     CHECK(all.first == "");
@@ -291,8 +291,8 @@ TEST_CASE("lengths alone are history, in blocks as one by one", "[hstu][tally]")
         masks.find_or_add(mask::hstu(rule), "masks");
         masks.find_or_add(history_squares_of(mask::hstu(rule)), "masks");
         masks.find_or_add(other_pairs_of(mask::hstu(rule)), "masks");
-        masks.find_or_add(mask::hstu_part(hstu_rows::targets), "masks");
-        masks.find_or_add(mask::hstu_part(hstu_rows::history), "masks");
+        masks.find_or_add(unit::hstu_part(hstu_rows::targets), "masks");
+        masks.find_or_add(unit::hstu_part(hstu_rows::history), "masks");
         tally at_once{masks};
         at_once.add_lengths(lengths);
         tally singly{masks};
@@ -300,7 +300,7 @@ TEST_CASE("lengths alone are history, in blocks as one by one", "[hstu][tally]")
             singly.add(sequence{.length = length});
         }
         CHECK(at_once == singly);
-        CHECK(at_once.pairs(view::useful, mask::hstu_part(hstu_rows::targets)) == 0);
+        CHECK(at_once.pairs(view::useful, unit::hstu_part(hstu_rows::targets)) == 0);
     }
 }
 
@@ -313,8 +313,8 @@ TEST_CASE("names of HSTU's masks", "[hstu][mask]") {
           "hstu(max_attn_len=64,min_full_attn_seq_len=8,windowed_targets=0)");
     CHECK(history_squares_of(mask::hstu()).name() == "hstu_history_squares");
     CHECK(other_pairs_of(mask::hstu({.contextual = false})).name() == "hstu_other_pairs(flags=2)");
-    CHECK(mask::hstu_part(hstu_rows::targets, 2).name() == "hstu_targets(2)");
-    CHECK(mask::hstu_part(hstu_rows::all).name() == "hstu_all(1)");
+    CHECK(rule(unit::hstu_part(hstu_rows::targets, 2)).name() == "hstu_targets(2)");
+    CHECK(rule(unit::hstu_part(hstu_rows::all)).name() == "hstu_all(1)");
     CHECK(mask::hstu({.max_attn_len = 64, .targets_share_place = true}).name() ==
           "hstu(max_attn_len=64,targets_share_place=1)");
     // A parameter that does not change a mask does not make another one.

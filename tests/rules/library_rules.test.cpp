@@ -12,7 +12,6 @@
 
 #include <floptally/config/detail/mask_functions.hpp>
 #include <floptally/conventions/all.hpp>
-#include <floptally/rules/detail/library_names.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/mask.hpp>
 #include <floptally/rules/measured.hpp>
@@ -199,8 +198,8 @@ const std::vector<enumeration>& enumerations() {
          [](words p, const audio_clip& clip) {
              return pairs({.length = static_cast<std::uint32_t>(frames_left(clip.frames, p, 0))},
                           [&](i64 i, i64 j) { return is_in_band(p + 2, i, j); }); }},
-        {"hstu_part", {mask::hstu_part(hstu_rows::targets, 2), mask::hstu_part(hstu_rows::history),
-                       mask::hstu_part(hstu_rows::items, 3), mask::hstu_part(hstu_rows::context)},
+        {"hstu_part", {unit::hstu_part(hstu_rows::targets, 2), unit::hstu_part(hstu_rows::history),
+                       unit::hstu_part(hstu_rows::items, 3), unit::hstu_part(hstu_rows::context)},
          [](words p, const sequence& s) {
              i64 place = 0;  // among the rows of the part
              u64 sum = 0;
@@ -208,27 +207,27 @@ const std::vector<enumeration>& enumerations() {
                  if (is_of_part(p[0], parts_of(s), i)) { sum += place++ % p[1] == 0 && i >= s.past ? 1U : 0U; }
              }
              return sum; }},
-        {"merged_patches", {mask::merged_patches(1), mask::merged_patches(2, 1)}, nullptr,
+        {"merged_patches", {unit::merged_patches(1), unit::merged_patches(2, 1)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * (merged(g, p[0]) + whole_blocks(g.h, p[0]) * p[1])); }},
-        {"pooled_patches", {mask::pooled_patches(2)}, nullptr,
+        {"pooled_patches", {unit::pooled_patches(2)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t == 0 ? 0 : merged(g, p[0])); }},
-        {"clips", {mask::clips()}, nullptr,
+        {"clips", {unit::clips()}, nullptr,
          [](words, const grid& g) { return u64{g.t != 0 && g.h != 0 && g.w != 0 ? 1U : 0U}; }},
-        {"pooled_clips", {mask::pooled_clips(2)}, nullptr,
+        {"pooled_clips", {unit::pooled_clips(2)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * (g.t > 1 ? merged(g, p[0]) : i64{g.h} * g.w)); }},
-        {"merged_pairs", {mask::merged_pairs(2)}, nullptr,
+        {"merged_pairs", {unit::merged_pairs(2)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(merged(g, p[0]) * (g.t > 1 ? whole_blocks(g.t, 2) : g.t)); }},
-        {"merged_squares", {mask::merged_squares(1), mask::merged_squares(2)}, nullptr,
+        {"merged_squares", {unit::merged_squares(1), unit::merged_squares(2)}, nullptr,
          [](words p, const grid& g) {
              return g.t * pairs({.length = static_cast<std::uint32_t>(merged(g, p[0]))}, [](i64, i64) { return true; }); }},
-        {"strided_cells", {mask::strided_cells(1, 2), mask::strided_cells(3, 1)}, nullptr,
+        {"strided_cells", {unit::strided_cells(1, 2), unit::strided_cells(3, 1)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * left(g.h, p[0], p[1]) * left(g.w, p[0], p[1])); }},
-        {"kept_patches", {mask::kept_patches(750'000, 1), mask::kept_patches(0, 0)}, nullptr,
+        {"kept_patches", {unit::kept_patches(750'000, 1), unit::kept_patches(0, 0)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * kept(g, p)); }},
-        {"kept_squares", {mask::kept_squares(750'000, 1)}, nullptr,
+        {"kept_squares", {unit::kept_squares(750'000, 1)}, nullptr,
          [](words p, const grid& g) {
              return g.t * pairs({.length = static_cast<std::uint32_t>(kept(g, p))}, [](i64, i64) { return true; }); }},
-        {"strided_frames", {mask::strided_frames(1, 2), mask::strided_frames(3, 2, 5)}, nullptr, nullptr,
+        {"strided_frames", {unit::strided_frames(1, 2), unit::strided_frames(3, 2, 5)}, nullptr, nullptr,
          [](words p, const audio_clip& clip) { return static_cast<u64>(frames_left(clip.frames, p, p[2])); }},
         {"measured", {measured("routed"), measured("loss_tokens")}, nullptr},  // no sample adds to it
         {"count", {moment_rules::count{}}, [](words, const sequence& s) { return u64{s.length != 0 ? 1U : 0U}; }},
@@ -262,7 +261,7 @@ const std::vector<enumeration>& enumerations() {
          [](words p, const sequence& s) { return rows(s, [&](i64 i) {
              const bool completes = (i + 1) % p[0] == 0 && (i + 1) / p[0] <= p[1];
              return 2 * std::min<i64>(whole_blocks(i, p[0]), p[1]) + (completes ? p[0] : 0); }); }},
-        {"listed_units", {mask::listed_units(6, 4, 4, 2)}, nullptr,
+        {"listed_units", {unit::listed_units(6, 4, 4, 2)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * listed(g, p)); }},
         {"listed_pairs", {mask::listed_pairs(6, 4, 4, 2)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * listed(g, p)) * g.frame_patches(); }},
@@ -382,26 +381,9 @@ TEST_CASE("The text of every rule of the library is read as that rule, and begin
     for_each_rule([](const rule& made, const enumeration& line) {
         CHECK(rule_named(made.name()) == made);
         const std::string text = made.name().substr(made.name().find('.') + 1);
-        CHECK(detail::is_library_name(text.substr(0, text.find('('))));
-        CHECK(detail::is_library_name(line.name));
+        CHECK(detail::is_name_in(library_rules{}, text.substr(0, text.find('('))));
+        CHECK(detail::is_name_in(library_rules{}, line.name));
     });
-    // And no name is kept for nothing: each is a struct's, or begins a text that is read, if perhaps of other numbers.
-    for (const std::string_view name : detail::library_names) {
-        INFO(std::string(name));
-        const auto tables = detail::tables_in(library_rules{});
-        const bool is_struct = std::any_of(tables.begin(), tables.end(),
-                                           [&](const detail::rule_table* table) { return table->name == name; });
-        bool is_read = is_struct;
-        for (const char* numbers : {"", "(1)"}) {
-            rule made;
-            try {
-                is_read = is_read || detail::read_rule(std::string(name) + numbers, made, tables);
-            } catch (const error&) {
-                is_read = true;
-            }
-        }
-        CHECK(is_read);
-    }
 }
 
 TEST_CASE("A page calls every rule of the library that numbers make, by its own name or by one of its own", "[rule]") {

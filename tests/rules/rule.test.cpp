@@ -207,7 +207,7 @@ TEST_CASE("the tiles that a user's mask touches are those of an enumeration", "[
 }
 
 TEST_CASE("F1: a rule asked for samples that it does not count is an error with both names, never 0", "[rule]") {
-    CHECK(error_of([] { return mask::merged_patches(2).in(modality::text); }) ==
+    CHECK(error_of([] { return rule(unit::merged_patches(2)).in(modality::text); }) ==
           "vision.merged_patches(2): counts no sequences");
     CHECK(error_of([] { return mask::grid_windows(7).in(modality::audio); }) ==
           "vision.grid_windows(7): counts no clips of sound");
@@ -215,15 +215,15 @@ TEST_CASE("F1: a rule asked for samples that it does not count is an error with 
           "audio.strided_squares(1,8): counts no grids of images");
     CHECK(error_of([] { return mask::cross_attention().in(modality::vision); }) ==
           "cross_attention: counts no grids of images");
-    CHECK(error_of([] { return mask::merged_patches(2)(sequence{.length = 4}); }) ==
+    CHECK(error_of([] { return rule(unit::merged_patches(2))(sequence{.length = 4}); }) ==
           "vision.merged_patches(2): counts no sequences");
     CHECK(error_of([] {
-              return mask::strided_frames(1, 2)(grid{1, 4, 4});
+              return rule(unit::strided_frames(1, 2))(grid{1, 4, 4});
           }) == "audio.strided_frames(1,2): counts no grids of images");
     CHECK(error_of([] { return rule(every_third).in(modality::vision); }) ==
           "dilated_window(4,3): counts no grids of images");
     CHECK(error_of([] {
-              return cost{}.add("x", linear{1, 1}, mask::merged_patches(2)).in(modality::audio);
+              return cost{}.add("x", linear{1, 1}, unit::merged_patches(2)).in(modality::audio);
           }) == "vision.merged_patches(2): counts no clips of sound");
     // Where the sum of a grid passes 64 bits it does not wrap.
     CHECK(error_of([] {
@@ -252,36 +252,36 @@ TEST_CASE("what a rule's text says is what is read again, for each rule of the l
                                 mask::hstu({.is_causal = false, .contextual = false}),
                                 mask::hstu({.max_attn_len = 64, .min_full_attn_seq_len = 8, .windowed_targets = false}),
                                 mask::hstu({.max_attn_len = 64, .targets_share_place = true}),
-                                mask::hstu_part(hstu_rows::targets, 2),
+                                unit::hstu_part(hstu_rows::targets, 2),
                                 mask::bidirectional().in(modality::vision),
                                 mask::sliding_window(9).in(modality::audio),
                                 mask::grid_windows(7),
                                 mask::grid_windows(7, 3),
                                 mask::clip_squares(),
                                 mask::clip_squares(5),
-                                mask::merged_patches(2),
-                                mask::merged_patches(2, 1),
-                                mask::pooled_patches(2),
-                                mask::clips(),
-                                mask::pooled_clips(2),
-                                mask::merged_pairs(2),
-                                mask::merged_squares(2),
+                                unit::merged_patches(2),
+                                unit::merged_patches(2, 1),
+                                unit::pooled_patches(2),
+                                unit::clips(),
+                                unit::pooled_clips(2),
+                                unit::merged_pairs(2),
+                                unit::merged_squares(2),
                                 mask::later_image_tokens(4),
                                 mask::later_image_tokens(4, 512),
-                                mask::strided_frames(-3, 2),
-                                mask::strided_frames(1, 2, 100),
+                                unit::strided_frames(-3, 2),
+                                unit::strided_frames(1, 2, 100),
                                 mask::strided_squares(1, 8, 100, 104),
                                 mask::strided_squares(1, 8, 0, 104),
                                 mask::strided_band(1, 4, 12, 0),
-                                mask::strided_cells(-2, 4),
+                                unit::strided_cells(-2, 4),
                                 mask::level_windows(7, 2, true, false),
                                 mask::level_windows(7, 2, false, true),
                                 mask::reduced_pairs(1, 2, 3, 4),
                                 mask::across_frames(),
                                 mask::window_lines(),
                                 mask::window_lines(7),
-                                mask::kept_patches(750'000, 1),
-                                mask::kept_squares(750'000, 1),
+                                unit::kept_patches(750'000, 1),
+                                unit::kept_squares(750'000, 1),
                                 measured("routed"),
                                 measured("loss_mask_tokens"),
                                 moment_rules::squares{},
@@ -408,6 +408,23 @@ struct half_of_a_word {
 
 }  // namespace
 
+TEST_CASE("A number of a mask or unit that 64 bits hold only without a sign is an error with its name, and as it is",
+          "[rule]") {
+    constexpr std::uint64_t most = ~std::uint64_t{0};
+    const std::string got = ", got 18446744073709551615";
+    CHECK(error_of([] { return mask::chunked(most); }) == "attention_chunk_size: must be from 1 to 2147483647" + got);
+    CHECK(error_of([] { return mask::window(1, most); }) == "window.right: must be from -1 to 2147483647" + got);
+    CHECK(error_of([] { return mask::sliding_window(most); }) == "sliding_window: must be from 1 to 2147483647" + got);
+    CHECK(error_of([] { return mask::grid_windows(7, most); }) == "shift: must be from 0 to 2147483647" + got);
+    CHECK(error_of([] { return rule(unit::merged_patches(most)); }) ==
+          "spatial_merge_size: must be from 1 to 2147483647" + got);
+    CHECK(error_of([] { return rule(unit::hstu_part(hstu_rows::items, most)); }) ==
+          "stride: must be from 1 to 2147483647" + got);
+    CHECK(error_of([] { return make_rule<mask_rules::top_k>(most); }) == "top_k: must be from 1 to 2147483647" + got);
+    CHECK(error_of([] { return make_rule<mask_rules::hstu>(1, 1, most, 0, 1, 0); }) ==
+          "max_attn_len: must be from 0 to 2147483647" + got);
+}
+
 TEST_CASE("the sum of a rule without one of its own over blocks does not wrap", "[rule]") {
     tally batch{mask_set{rule(half_of_a_word{})}};
     const std::vector<int> sixteen(16, 1);
@@ -493,15 +510,15 @@ TEST_CASE("F44: a sample that does not fit the integers of a rule is overflow, n
                                      mask::window_lines(),
                                      mask::across_frames(),
                                      mask::later_image_tokens(1),
-                                     mask::merged_patches(1),
-                                     mask::pooled_patches(1),
-                                     mask::pooled_clips(1),
-                                     mask::clips(),
-                                     mask::merged_pairs(1),
-                                     mask::merged_squares(1),
-                                     mask::strided_cells(1, 1),
-                                     mask::kept_patches(0, 0),
-                                     mask::kept_squares(0, 0),
+                                     unit::merged_patches(1),
+                                     unit::pooled_patches(1),
+                                     unit::pooled_clips(1),
+                                     unit::clips(),
+                                     unit::merged_pairs(1),
+                                     unit::merged_squares(1),
+                                     unit::strided_cells(1, 1),
+                                     unit::kept_patches(0, 0),
+                                     unit::kept_squares(0, 0),
                                      rule(moment_rules::squares{}).in(modality::vision)};
     for (const rule& what : of_grids) {
         CHECK(is_overflow(what, wide) == "grid: 1 x 65536 x 65536 patches: a frame is above 4294967295");
@@ -511,10 +528,10 @@ TEST_CASE("F44: a sample that does not fit the integers of a rule is overflow, n
     CHECK(is_overflow(mask::clip_squares(), grid{65536, 65536, 1}) ==
           "grid: 65536 x 65536 x 1 patches: a clip is above 4294967295");
     // The largest frame fits; clips of it, and tokens besides patches, may not.
-    CHECK(mask::merged_squares(1)(grid{1, 65535, 65537}) == 0xFFFF'FFFFULL * 0xFFFF'FFFFULL);
-    CHECK(is_overflow(mask::merged_squares(1), grid{2, 65535, 65537}) ==
+    CHECK(rule(unit::merged_squares(1))(grid{1, 65535, 65537}) == 0xFFFF'FFFFULL * 0xFFFF'FFFFULL);
+    CHECK(is_overflow(unit::merged_squares(1), grid{2, 65535, 65537}) ==
           "vision.merged_squares(1): 36893488130239234050 does not fit 64 bits");
-    CHECK(is_overflow(mask::kept_squares(0, 0x7FFF'FFFF), grid{1, 65535, 65537}) ==
+    CHECK(is_overflow(unit::kept_squares(0, 0x7FFF'FFFF), grid{1, 65535, 65537}) ==
           "vision.kept_squares(0,2147483647): 41505174140076687364 does not fit 64 bits");
     const audio_clip longest{0xFFFF'FFFF};
     CHECK(is_overflow(mask::strided_squares(-0x7FFF'FFFF, 1), longest) ==
@@ -528,17 +545,17 @@ TEST_CASE("F44: a sample that does not fit the integers of a rule is overflow, n
 }
 
 TEST_CASE("F44: a rule asked for a grid that it does not divide is an error with the grid", "[rule]") {
-    for (const mask& merges :
-         {mask::merged_patches(2), mask::pooled_patches(2), mask::merged_pairs(2), mask::merged_squares(2)}) {
+    for (const rule& merges : std::initializer_list<rule>{unit::merged_patches(2), unit::pooled_patches(2),
+                                                          unit::merged_pairs(2), unit::merged_squares(2)}) {
         CHECK(error_of([&] {
                   return merges.pairs(grid{1, 7, 7});
               }) == "grid: 1 x 7 x 7 patches do not divide by the spatial_merge_size 2");
     }
     CHECK(error_of([] {
-              return mask::strided_cells(3, 1)(grid{1, 2, 2});
+              return rule(unit::strided_cells(3, 1))(grid{1, 2, 2});
           }) == "grid: 1 x 2 x 2 patches are too few for convolutions over 3 x 3 of them");
     CHECK(error_of([] {
-              return mask::listed_units(4900, 256, 1225, 128)(grid{1, 2, 2});
+              return rule(unit::listed_units(4900, 256, 1225, 128))(grid{1, 2, 2});
           }) == "grid: 1 x 2 x 2 patches: a frame must have 4900 or 1225");
 }
 

@@ -120,10 +120,10 @@ TEST_CASE("H11: tiles of HSTU's masks", "[tile_bound][hstu]") {
 
 TEST_CASE("a mask without positions has no tiles", "[tile_bound]") {
     const sequence s{.length = 9};
-    for (const rule& m :
-         {mask::top_k(3), mask::box(3), mask(make_rule<maxtext::window_squares>(3)), mask(maxtext::chunk_squares{3}),
-          mask(make_rule<megatron_bridge::within_window>(3)), mask(make_rule<megatron_bridge::limited_by_window>(3)),
-          mask::hstu_part(hstu_rows::targets)}) {
+    for (const rule& m : std::initializer_list<rule>{
+             mask::top_k(3), mask::box(3), make_rule<maxtext::window_squares>(3), maxtext::chunk_squares{3},
+             make_rule<megatron_bridge::within_window>(3), make_rule<megatron_bridge::limited_by_window>(3),
+             unit::hstu_part(hstu_rows::targets)}) {
         CHECK(error_of([&] { return executed_pairs(m, s, 4, 4); }) ==
               "mask: " + m.name() + " says how many keys a query sees, not which");
     }

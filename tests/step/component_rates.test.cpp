@@ -90,7 +90,7 @@ TEST_CASE("H7: times that are none, of no component, or given twice are errors")
     for (const double bad : {0.0, -1.0, std::nan(""), std::numeric_limits<double>::infinity()}) {
         CHECK(problem({{"mlp", bad}}).rfind("seconds: must be a finite number above 0", 0) == 0);
     }
-    CHECK(problem({{"mpl", 1}}) == "component: this model counts none named \"mpl\"");
+    CHECK(problem({{"mpl", 1}}) == "component: this model counts no component named \"mpl\"");
     CHECK(problem({{"mlp", 1}, {"mlp", 2}}) == "component: \"mlp\" has two times");
     CHECK(problem({{"mlp", 1}, {"mlp", 2, counted_passes::forward}}) == "component: \"mlp\" has two times");
     CHECK(problem({{"mlp", 1, counted_passes::backward}, {"mlp", 2}}) == "component: \"mlp\" has two times");

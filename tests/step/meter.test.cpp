@@ -73,8 +73,8 @@ struct slotted {
 /// FLOPs of `small_model` in a training step, pair by pair.
 uint128 counted(const std::vector<slotted>& batch, view seen) {
     uint128 sum = 0;
-    for (const slotted& one : batch) {
-        const std::int64_t length = seen == view::useful ? one.real : one.slot;
+    for (const slotted& sample : batch) {
+        const std::int64_t length = seen == view::useful ? sample.real : sample.slot;
         for (std::int64_t query = 0; query < length; ++query) {
             sum += 3 * 30;
             for (std::int64_t key = 0; key <= query; ++key) {
@@ -87,8 +87,8 @@ uint128 counted(const std::vector<slotted>& batch, view seen) {
 }
 
 void add(tally& into, const std::vector<slotted>& batch) {
-    for (const slotted& one : batch) {
-        into.add({.length = one.real}, {.length = one.slot});
+    for (const slotted& sample : batch) {
+        into.add({.length = sample.real}, {.length = sample.slot});
     }
 }
 
@@ -356,8 +356,8 @@ TEST_CASE("Threads that count through workers add up to the same integers as one
             });
         }
         m.microbatch().add_lengths(lengths_of(step, 0, 1));
-        for (std::thread& one : running) {
-            one.join();
+        for (std::thread& entry : running) {
+            entry.join();
         }
         m.end_step(0.5);
         for (std::size_t thread = 0; thread < threads; ++thread) {
@@ -412,8 +412,8 @@ TEST_CASE("Threads that race with the ends of steps get every length into exactl
     while (running.load() != 0) {
         std::this_thread::yield();
     }
-    for (std::thread& one : all) {
-        one.join();
+    for (std::thread& entry : all) {
+        entry.join();
     }
     const std::uint64_t sum = accepted[0] + accepted[1] + accepted[2];
     CHECK(m.run().totals.steps == 30);
@@ -492,10 +492,10 @@ TEST_CASE("H7: logged names carry a prefix, the convention and the version") {
         run_step(m, long_batch, step);
     }
     std::map<std::string, double> logged;
-    for (const metric& one : floptally::metrics(m, m.interval(), "train/")) {
-        CHECK(one.convention == "bionemo");
-        CHECK(one.version == floptally::version);
-        CHECK(logged.emplace(one.name, one.value).second);
+    for (const metric& entry : floptally::metrics(m, m.interval(), "train/")) {
+        CHECK(entry.convention == "bionemo");
+        CHECK(entry.version == floptally::version);
+        CHECK(logged.emplace(entry.name, entry.value).second);
     }
     const step_rates rate = floptally::rates(m.interval().totals);
     CHECK(logged.at("train/mfu_pct") == 100 * rate.mfu);
@@ -564,8 +564,8 @@ TEST_CASE("F41: several GPUs and nothing that says whose sequences are counted i
     // Every number of a log says which it is.
     const auto counted = [](meter& m) {
         run_step(m, short_batch, 1);
-        for (const metric& one : floptally::metrics(m, m.interval(), "train/")) {
-            CHECK(one.counted == m.counted());
+        for (const metric& logged : floptally::metrics(m, m.interval(), "train/")) {
+            CHECK(logged.counted == m.counted());
         }
         return m.counted();
     };
@@ -681,9 +681,9 @@ TEST_CASE("F24, T13: percentiles are one call and one line of a log, and none be
           "step seconds p10 0.5000, p25 0.5000, p50 0.5000, p75 0.5000, p90 0.5000, p99 0.5000 (1 steps, the first 10 "
           "left out)");
     std::vector<std::string> names;
-    for (const metric& one : floptally::metrics(m, m.step_percentiles(), "train/")) {
-        names.push_back(one.name);
-        CHECK(one.value == 0.5);
+    for (const metric& logged : floptally::metrics(m, m.step_percentiles(), "train/")) {
+        names.push_back(logged.name);
+        CHECK(logged.value == 0.5);
     }
     CHECK(names == std::vector<std::string>{"train/steady_step_seconds_p10", "train/steady_step_seconds_p25",
                                             "train/steady_step_seconds_p50", "train/steady_step_seconds_p75",
@@ -782,8 +782,8 @@ TEST_CASE("The loop of docs/meter.md is this one, and the page explains every lo
         }
         m.end_step();
         if (m.interval().totals.steps == 10) {
-            for (const floptally::metric& one : floptally::metrics(m, m.interval(), "train/")) {
-                log(one.name, one.value);
+            for (const floptally::metric& logged : floptally::metrics(m, m.interval(), "train/")) {
+                log(logged.name, logged.value);
             }
             m.reset_interval();
         }
@@ -809,13 +809,13 @@ TEST_CASE("The loop of docs/meter.md is this one, and the page explains every lo
         INFO(snippet);
         CHECK(test.find(unindented(snippet)) != std::string::npos);
     }
-    for (const metric& one : floptally::metrics(m, m.step_percentiles(), "train/")) {
-        INFO(one.name);
-        CHECK(page.find("`" + one.name + "`") != std::string::npos);
+    for (const metric& logged : floptally::metrics(m, m.step_percentiles(), "train/")) {
+        INFO(logged.name);
+        CHECK(page.find("`" + logged.name + "`") != std::string::npos);
     }
-    for (const metric& one : floptally::metrics(m, m.run(), "train/")) {
-        INFO(one.name);
-        CHECK(page.find("| `" + one.name + "` |") != std::string::npos);
+    for (const metric& logged : floptally::metrics(m, m.run(), "train/")) {
+        INFO(logged.name);
+        CHECK(page.find("| `" + logged.name + "` |") != std::string::npos);
     }
 }
 

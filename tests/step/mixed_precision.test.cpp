@@ -16,7 +16,7 @@
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/report.hpp>
 #include <floptally/step/report_table.hpp>
 
@@ -32,7 +32,7 @@ using floptally::mask;
 using floptally::mixed_precision;
 using floptally::mixed_precision_rate;
 using floptally::model_part;
-using floptally::precision_rule;
+using floptally::precision_setting;
 using floptally::tally;
 using floptally::training_plan;
 using floptally::view;
@@ -104,10 +104,10 @@ bool near(const mixed_precision_rate& a, const mixed_precision_rate& b) {
     return near(a.mfu, b.mfu) && near(a.peak_tflops, b.peak_tflops);
 }
 
-mixed_precision_rate rate_of(std::vector<precision_rule> rules) {
+mixed_precision_rate rate_of(std::vector<precision_setting> settings) {
     const std::vector<model_part> parts = small_model();
     const flop_counter whole(parts);
-    return mixed_precision(whole, parts, {}, std::move(rules), bf16).rate(batch_of(whole), 1e-6);
+    return mixed_precision(whole, parts, {}, std::move(settings), bf16).rate(batch_of(whole), 1e-6);
 }
 
 }  // namespace
@@ -127,7 +127,7 @@ TEST_CASE("F26, P3: each layer and each component is over the peak of its own pr
                expected(1e-6, [](std::string_view, std::uint64_t l) {
                    return l == 2 || l == 5 ? fp8 : l == 3 || l == 4 ? fp4 : bf16;
                })));
-    // A component of some layers; of rules that name the same the last one holds.
+    // A component of some layers; of settings that name the same the last one holds.
     CHECK(near(rate_of({{.layers = index_range{0, 4}, .peak_tflops = fp8},
                         {.component = "attention.core", .peak_tflops = 500},
                         {.component = "mlp", .layers = index_range{3, 8}, .peak_tflops = fp4}}),
@@ -163,14 +163,14 @@ TEST_CASE("F26: the denominator beside it gives the same MFU, and lies between t
 
 TEST_CASE("F26: a plan that treats layers differently is counted layer by layer too") {
     training_plan plan;
-    plan.rules.push_back({.state = floptally::weight_state::frozen}, "rules");
-    plan.rules.push_back({.weights = "mlp", .state = floptally::weight_state::lora, .rank = 2, .first_layer = 4},
-                         "rules");
+    plan.weights.push_back({.state = floptally::weight_state::frozen}, "weights");
+    plan.weights.push_back({.weights = "mlp", .state = floptally::weight_state::lora, .rank = 2, .first_layer = 4},
+                           "weights");
     const std::vector<model_part> parts = small_model();
     const flop_counter whole(parts, exact, plan);
     const tally batch = batch_of(whole);
-    const std::vector<precision_rule> rules{{.layers = index_range{0, 4}, .peak_tflops = fp8}};
-    const mixed_precision_rate rate = mixed_precision(whole, parts, plan, rules, bf16).rate(batch, 1);
+    const std::vector<precision_setting> settings{{.layers = index_range{0, 4}, .peak_tflops = fp8}};
+    const mixed_precision_rate rate = mixed_precision(whole, parts, plan, settings, bf16).rate(batch, 1);
     // Nothing below layer 4 has a gradient: its work is the forward pass, a third of what is listed.
     double lower = 0;
     for (std::uint64_t layer = 0; layer < 4; ++layer) {
@@ -179,7 +179,7 @@ TEST_CASE("F26: a plan that treats layers differently is counted layer by layer 
     const double all = floptally::to_double(whole.total(batch)) / 1e12;
     CHECK(near(rate.mfu, lower / fp8 + (all - lower) / bf16));
     // Parts under another plan are of other FLOPs: an error, not another number.
-    const mixed_precision other(whole, parts, {}, rules, bf16);
+    const mixed_precision other(whole, parts, {}, settings, bf16);
     CHECK(error_of([&] { return other.rate(batch, 1).mfu; }).rfind("parts: have ", 0) == 0);
 }
 
@@ -197,8 +197,10 @@ TEST_CASE("F26: real models: a layer is one of equal layers") {
     CHECK(near(rate.mfu, layers * 24 / 32 / fp8 + (layers * 8 / 32 + head) / bf16));
 }
 
-TEST_CASE("F26: rules that name nothing, or no number, are errors") {
-    const auto problem = [](const precision_rule& rule) { return error_of([&] { return rate_of({rule}).mfu; }); };
+TEST_CASE("F26: settings that name nothing, or no number, are errors") {
+    const auto problem = [](const precision_setting& setting) {
+        return error_of([&] { return rate_of({setting}).mfu; });
+    };
     CHECK(problem({.component = "mpl", .peak_tflops = fp8}).rfind("component: ", 0) == 0);
     CHECK(problem({.layers = index_range{0, 9}, .peak_tflops = fp8}) ==
           "layers: must be some of the 8 layers, got 0 to 9");
@@ -206,27 +208,28 @@ TEST_CASE("F26: rules that name nothing, or no number, are errors") {
           "layers: must be some of the 8 layers, got 3 to 3");
     CHECK(problem({.peak_tflops = 0}).rfind("peak_tflops: must be", 0) == 0);
     const flop_counter whole(small_model());
-    CHECK(error_of([&] {
-              return mixed_precision(whole, {{.layers = index_range{0, 1}, .peak_tflops = fp8}}, bf16).rules().size();
-          }) == "layers: must be some of the 0 layers, got 0 to 1");
+    CHECK(
+        error_of([&] {
+            return mixed_precision(whole, {{.layers = index_range{0, 1}, .peak_tflops = fp8}}, bf16).settings().size();
+        }) == "layers: must be some of the 0 layers, got 0 to 1");
     const mixed_precision fine(whole, {}, bf16);
     CHECK(error_of([&] { return fine.rate(batch_of(whole), 0).mfu; }).rfind("seconds: must be", 0) == 0);
 }
 
-TEST_CASE("F26: rules from their text") {
-    const auto rules = floptally::precision_rules("mlp=fp8,@1-6=500.5,attention.core@3=bf16", "H100 SXM");
-    REQUIRE(rules.size() == 3);
-    CHECK(rules[0].component == "mlp");
-    CHECK(!rules[0].layers);
-    CHECK(rules[0].peak_tflops == floptally::accelerator_named("H100 SXM").peak_tflops(floptally::precision::fp8));
-    CHECK(rules[0].precision == "fp8");
-    CHECK(rules[1].component.empty());
-    CHECK((rules[1].layers == index_range{1, 7}));
-    CHECK(rules[1].peak_tflops == 500.5);
-    CHECK(rules[2].component == "attention.core");
-    CHECK((rules[2].layers == index_range{3, 4}));
+TEST_CASE("F26: settings from their text") {
+    const auto settings = floptally::precision_settings_named("mlp=fp8,@1-6=500.5,attention.core@3=bf16", "H100 SXM");
+    REQUIRE(settings.size() == 3);
+    CHECK(settings[0].component == "mlp");
+    CHECK(!settings[0].layers);
+    CHECK(settings[0].peak_tflops == floptally::accelerator_named("H100 SXM").peak_tflops(floptally::precision::fp8));
+    CHECK(settings[0].precision == "fp8");
+    CHECK(settings[1].component.empty());
+    CHECK((settings[1].layers == index_range{1, 7}));
+    CHECK(settings[1].peak_tflops == 500.5);
+    CHECK(settings[2].component == "attention.core");
+    CHECK((settings[2].layers == index_range{3, 4}));
     const auto problem = [](std::string_view text, const std::optional<std::string>& product = "H100 SXM") {
-        return error_of([&] { return floptally::precision_rules(text, product).size(); });
+        return error_of([&] { return floptally::precision_settings_named(text, product).size(); });
     };
     for (const char* bad : {"", "mlp", "=fp8", "mlp=fp8,", "@=fp8", "@3-=fp8", "@5-3=fp8", "@x=fp8", "@-1=fp8",
                             "@0-18446744073709551615=fp8"}) {

@@ -67,9 +67,9 @@ TEST_CASE("T10: modules with ranks, data parallel sizes, frozen flags and precis
     std::uint64_t idle = 0;
     for (std::uint64_t rank = 0; rank < 12; ++rank) {
         double peak = 0;
-        for (const step_module& one : modules) {
-            const bool runs = std::find(one.ranks.begin(), one.ranks.end(), rank) != one.ranks.end();
-            peak = runs && one.peak_tflops > peak ? one.peak_tflops : peak;
+        for (const step_module& part : modules) {
+            const bool runs = std::find(part.ranks.begin(), part.ranks.end(), rank) != part.ranks.end();
+            peak = runs && part.peak_tflops > peak ? part.peak_tflops : peak;
         }
         active += 0.5 * peak;
         allocated += 0.5 * (peak == 0 ? 989 : peak);
@@ -83,11 +83,11 @@ TEST_CASE("T10: modules with ranks, data parallel sizes, frozen flags and precis
     flops padded;
     flops executed;
     double rank_seconds = 0;
-    for (const step_module& one : modules) {
-        useful += one.work.total(view::useful);
-        padded += one.work.total(view::padded);
-        executed += one.work.total(view::executed);
-        rank_seconds += to_double(one.work.total()) / (one.peak_tflops * 1e12);
+    for (const step_module& part : modules) {
+        useful += part.work.total(view::useful);
+        padded += part.work.total(view::padded);
+        executed += part.work.total(view::executed);
+        rank_seconds += to_double(part.work.total()) / (part.peak_tflops * 1e12);
     }
     CHECK(step.useful == useful);
     CHECK(step.mfu == Approx(to_double(useful) / 1e12 / active).epsilon(1e-14));
@@ -152,8 +152,8 @@ TEST_CASE("The order of modules and of their ranks makes no difference") {
     std::vector<step_module> modules = three_modules();
     const module_utilization first = utilize(modules, twelve_ranks);
     std::reverse(modules.begin(), modules.end());
-    for (step_module& one : modules) {
-        std::reverse(one.ranks.begin(), one.ranks.end());
+    for (step_module& part : modules) {
+        std::reverse(part.ranks.begin(), part.ranks.end());
     }
     const module_utilization second = utilize(modules, twelve_ranks);
     CHECK(first.mfu == second.mfu);

@@ -52,9 +52,9 @@ step_account by_hand() {
 }
 
 const component_line& line(const component_waterfall& of, std::string_view name) {
-    for (const component_line& one : of.lines()) {
-        if (one.name == name) {
-            return one;
+    for (const component_line& entry : of.lines()) {
+        if (entry.name == name) {
+            return entry;
         }
     }
     throw floptally::error("line", "is missing");
@@ -69,12 +69,12 @@ struct sums {
 
 sums sums_of(const component_waterfall& of) {
     sums sum;
-    for (const component_line& one : of.lines()) {
-        sum.time += one.gpu_nanoseconds;
-        sum.useful += one.useful_nanoseconds;
-        sum.executed += one.executed_nanoseconds;
-        sum.lost += one.lost();
-        CHECK(one.lost() == one.besides() + one.below());
+    for (const component_line& line : of.lines()) {
+        sum.time += line.gpu_nanoseconds;
+        sum.useful += line.useful_nanoseconds;
+        sum.executed += line.executed_nanoseconds;
+        sum.lost += line.lost();
+        CHECK(line.lost() == line.besides() + line.below());
     }
     return sum;
 }
@@ -205,8 +205,8 @@ TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosec
         REQUIRE(sum.time == all);
         REQUIRE(made.gpu_nanoseconds() == all);
         floptally::flops useful;
-        for (const work_at_peak& one : account.work) {
-            useful += one.work.total(floptally::view::useful);
+        for (const work_at_peak& entry : account.work) {
+            useful += entry.work.total(floptally::view::useful);
         }
         const std::int64_t at_peak = std::llround(to_double(useful) / 1e12 / account.step.peak_tflops * 1e9);
         REQUIRE(sum.useful == at_peak);
@@ -215,12 +215,12 @@ TEST_CASE("Points of any components add up to what the MFU lacks, to the nanosec
             REQUIRE(made.whole().lines().front().gpu_nanoseconds == at_peak);
         }
         double points = 0;
-        for (const component_line& one : made.lines()) {
-            REQUIRE(one.gpu_nanoseconds >= 0);
-            REQUIRE(one.useful_nanoseconds >= 0);
-            REQUIRE(one.below() >= -2);  // its sums are rounded apart
-            REQUIRE(std::isfinite(one.mfu));
-            points += made.points(one.lost());
+        for (const component_line& line : made.lines()) {
+            REQUIRE(line.gpu_nanoseconds >= 0);
+            REQUIRE(line.useful_nanoseconds >= 0);
+            REQUIRE(line.below() >= -2);  // its sums are rounded apart
+            REQUIRE(std::isfinite(line.mfu));
+            points += made.points(line.lost());
         }
         REQUIRE(points == Approx(100 * (1 - made.whole().mfu())));
     }

@@ -83,7 +83,7 @@ TEST_CASE("Masked tiles are the tiles' pairs less the mask's, in each pass as th
     std::vector<training_plan> plans(4);
     plans[1].flash_attention = false;
     plans[2].recomputed = floptally::recompute::full;
-    plans[3].rules.push_back(
+    plans[3].weights.push_back(
         {.weights = "*", .state = floptally::weight_state::frozen, .first_layer = 0, .last_layer = 2}, "rules");
     for (const training_plan& plan : plans) {
         tally batch{floptally::cost_of(parts).masks()};

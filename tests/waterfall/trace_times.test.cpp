@@ -107,12 +107,12 @@ TEST_CASE("Time that several share: every nanosecond once, as a walk over all of
     CHECK(shared == std::map<std::uint64_t, std::int64_t>{{1, 6}, {2, 5}, {3, 1}});
 }
 
-TEST_CASE("A moment of a thread is its innermost operator's, of the innermost module that a rule knows") {
+TEST_CASE("A moment of a thread is its innermost operator's, of the innermost module that a pattern knows") {
     made_trace of;
     of.add(trace_kind::module_call, "LlamaMLP", 0, 100);
     of.add(trace_kind::op, "aten::linear", 10, 60);
     of.add(trace_kind::module_call, "LlamaRMSNorm", 20, 50);
-    of.add(trace_kind::annotation, "no rule knows this", 25, 45);
+    of.add(trace_kind::annotation, "no pattern knows this", 25, 45);
     of.add(trace_kind::op, "aten::mean", 30, 40);
     of.add(trace_kind::annotation, "nor this", 70, 90);
     of.add(trace_kind::op, "aten::mul", 75, 85);
@@ -242,7 +242,7 @@ TEST_CASE("Parts of a work: passes that the trace has, groups, towers, and time 
 }
 
 TEST_CASE("Usual names of modules") {
-    const floptally::module_rules rules;
+    const floptally::module_map modules;
     const std::map<std::string, std::string> known{
         {"model.layers.3.self_attn.q_proj", "attention.qkv"},
         {"model.layers.3.self_attn.o_proj", "attention.output"},
@@ -294,10 +294,10 @@ TEST_CASE("Usual names of modules") {
         {"Optimizer.step#AdamW.step", "optimizer"}};
     for (const auto& [span, name] : known) {
         INFO(span);
-        CHECK(rules.part_of(span) == name);
+        CHECK(modules.part_of(span) == name);
     }
     CHECK(error_of([] {
-              static_cast<void>(floptally::module_rules(std::vector<floptally::module_rule>{{"*", ""}}));
+              static_cast<void>(floptally::module_map(std::vector<floptally::module_pattern>{{"*", ""}}));
           }) == "modules[0]: must have a pattern and the name of what runs there");
     for (const auto& [pattern, text, fits] : {std::tuple("*", "", true),
                                               {"a*c", "abbc", true},

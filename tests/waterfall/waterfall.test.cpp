@@ -41,9 +41,9 @@ breakdown work_of(std::string_view name, std::uint64_t useful, std::uint64_t pad
 }
 
 const waterfall_line& line(const waterfall& of, waterfall_step what) {
-    for (const waterfall_line& one : of.lines()) {
-        if (one.what == what) {
-            return one;
+    for (const waterfall_line& entry : of.lines()) {
+        if (entry.what == what) {
+            return entry;
         }
     }
     throw floptally::error("line", "is missing");
@@ -51,8 +51,8 @@ const waterfall_line& line(const waterfall& of, waterfall_step what) {
 
 std::int64_t sum_of(const waterfall& of) {
     std::int64_t sum = 0;
-    for (const waterfall_line& one : of.lines()) {
-        sum += one.gpu_nanoseconds;
+    for (const waterfall_line& line : of.lines()) {
+        sum += line.gpu_nanoseconds;
     }
     return sum;
 }
@@ -99,9 +99,9 @@ TEST_CASE("A waterfall made by hand") {
     CHECK(made.mfu() == Approx(0.15));
     CHECK(made.kernel_rate() == Approx(0.85 / 1.35));
     CHECK(line(made, waterfall_step::idle_gpus).share == Approx(0.25));
-    for (const waterfall_line& one : made.lines()) {
-        CHECK(one.is_known);
-        CHECK(!one.assumed.empty());
+    for (const waterfall_line& entry : made.lines()) {
+        CHECK(entry.is_known);
+        CHECK(!entry.assumed.empty());
     }
 }
 
@@ -145,8 +145,8 @@ TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the 
         account.work = pieces();
         double needed = 0;
         const auto add = [&](const std::vector<work_at_peak>& list) {
-            for (const work_at_peak& one : list) {
-                needed += to_double(one.work.total(floptally::view::executed)) / 1e12 / one.peak_tflops;
+            for (const work_at_peak& piece : list) {
+                needed += to_double(piece.work.total(floptally::view::executed)) / 1e12 / piece.peak_tflops;
             }
         };
         if (up_to(1) == 0) {
@@ -177,25 +177,25 @@ TEST_CASE("The lines of any step add up to its time, to the nanosecond, and the 
         for (std::uint64_t i = 0; i < up_to(3); ++i) {
             account.apart.push_back({"apart " + std::to_string(i), account.step.seconds * fraction(random)});
         }
-        for (const floptally::time_apart& one : account.apart) {
-            account.step.seconds += one.seconds;
+        for (const floptally::time_apart& entry : account.apart) {
+            account.step.seconds += entry.seconds;
         }
         if (account.step.seconds * static_cast<double>(account.step.gpus) > 4e9) {
             continue;
         }
         const waterfall made(account);
         double shares = 0;
-        for (const waterfall_line& one : made.lines()) {
-            REQUIRE((one.gpu_nanoseconds >= 0 || one.what == waterfall_step::precision));
-            REQUIRE(std::isfinite(one.share));
-            shares += one.share;
+        for (const waterfall_line& line : made.lines()) {
+            REQUIRE((line.gpu_nanoseconds >= 0 || line.what == waterfall_step::precision));
+            REQUIRE(std::isfinite(line.share));
+            shares += line.share;
         }
         REQUIRE(sum_of(made) ==
                 std::llround(account.step.seconds * 1e9) * static_cast<std::int64_t>(account.step.gpus));
         REQUIRE(shares == Approx(1));
         floptally::flops useful;
-        for (const work_at_peak& one : account.work) {
-            useful += one.work.total(floptally::view::useful);
+        for (const work_at_peak& piece : account.work) {
+            useful += piece.work.total(floptally::view::useful);
         }
         REQUIRE(made.mfu() ==
                 Approx(to_double(useful) / 1e12 / (account.step.seconds * static_cast<double>(account.step.gpus)) /
@@ -312,10 +312,10 @@ TEST_CASE("Metrics are the known lines, by names that loggers take, and add up t
     const waterfall made(account);
     std::vector<std::string> names;
     double sum = 0;
-    for (const floptally::metric& one : floptally::metrics(made, "w/")) {
-        names.push_back(one.name);
-        sum += one.name.ends_with("_pct") && !one.name.starts_with("w/kernel_rate") ? one.value : 0;
-        CHECK(one.convention == "exact");
+    for (const floptally::metric& logged : floptally::metrics(made, "w/")) {
+        names.push_back(logged.name);
+        sum += logged.name.ends_with("_pct") && !logged.name.starts_with("w/kernel_rate") ? logged.value : 0;
+        CHECK(logged.convention == "exact");
     }
     CHECK(names == std::vector<std::string>{"w/mfu_pct", "w/precision_pct", "w/padding_pct", "w/fused_backward_pct",
                                             "w/recompute_pct", "w/repeated_pct", "w/masked_tiles_pct",
@@ -338,8 +338,9 @@ TEST_CASE("A job of one GPU has no other rank, and says so") {
     step_account account{.step = {.seconds = 1, .gpus = 1, .peak_tflops = 100}};
     account.work = {{work_of("mlp", 60 * tera), 100}};
     const waterfall made(floptally::with_one_gpu_said(account));
-    for (const waterfall_line& one : made.lines()) {
-        CHECK(one.is_known == (one.what != waterfall_step::masked_tiles && one.what != waterfall_step::memory_bound));
+    for (const waterfall_line& entry : made.lines()) {
+        CHECK(entry.is_known ==
+              (entry.what != waterfall_step::masked_tiles && entry.what != waterfall_step::memory_bound));
     }
     CHECK(line(made, waterfall_step::kernels).gpu_nanoseconds == 400'000'000);
     account.ranks = rank_times::of(std::vector<std::uint64_t>{3});

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ._balance import Assignment
 from ._breakdown import View, Work
-from ._bytes import Bytes, ComponentBytes
+from ._bytes import Bytes, ComponentBytes, Mbu
 from ._core import (
     Accelerator,
     Breakdown,
@@ -22,11 +22,11 @@ from ._core import (
     ParallelLayout,
     Plan,
     Row,
-    Rule,
     Scope,
     Tally,
     TallyReduction,
     Totals,
+    WeightSetting,
     __version__,
     accelerator,
     accelerators,
@@ -59,12 +59,12 @@ __all__ = [
     "LeftOut",
     "Mask",
     "MaskedTiles",
+    "Mbu",
     "Meter",
     "Overflow",
     "ParallelLayout",
     "Plan",
     "Row",
-    "Rule",
     "Scope",
     "Tally",
     "TallyReduction",
@@ -72,6 +72,7 @@ __all__ = [
     "View",
     "Waterfall",
     "WaterfallLine",
+    "WeightSetting",
     "Work",
     "__version__",
     "accelerator",

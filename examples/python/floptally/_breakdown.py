@@ -21,6 +21,7 @@ class Work:
 
     @property
     def total(self) -> int:
+        """FLOPs of all phases, an exact int."""
         return self.forward + self.backward + self.recompute
 
     def __repr__(self) -> str:
@@ -41,6 +42,7 @@ class View:
 
     @property
     def total(self) -> int:
+        """FLOPs of all phases, an exact int."""
         return self.forward + self.backward + self.recompute
 
     def __repr__(self) -> str:

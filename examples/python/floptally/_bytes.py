@@ -37,13 +37,37 @@ class ComponentBytes:
         return f"<ComponentBytes {self.name}: {self.total}>"
 
 
+class Mbu(float):
+    """A model bandwidth utilization, a fraction; 0.412 is 41.2 %. str() says where it is an upper bound."""
+
+    #: Whether it is an upper bound: it is not known which experts were read.
+    is_at_most: bool
+    #: The fraction if each token chose its experts uniformly, an estimate beside a bound; else None.
+    uniform: float | None
+
+    def __new__(cls, value: float, is_at_most: bool = False, uniform: float | None = None) -> Mbu:
+        made = super().__new__(cls, value)
+        made.is_at_most, made.uniform = is_at_most, uniform
+        return made
+
+    def __str__(self) -> str:
+        estimate = "" if self.uniform is None else f" (uniform estimate {100 * self.uniform:.2f} %)"
+        return f"{'at most ' if self.is_at_most else ''}{100 * self:.2f} %{estimate}"
+
+    def __repr__(self) -> str:
+        return f"<MBU {self}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Mbu, (float(self), self.is_at_most, self.uniform)
+
+
 class Bytes:
     """What a batch moves between memory and units: component x phase x kind.
 
     `Cost.bytes()` or `Breakdown.bytes()` makes one. str() is a table, in a notebook too.
     """
 
-    def __init__(self, work: Breakdown, **bits: int) -> None:
+    def __init__(self, work: Breakdown, **bits: Any) -> None:
         self._work, self._bits = work, bits
         self._json, self._table, self._cells, phases = _core._bytes(work, **bits)
         found = json.loads(self._json)
@@ -112,11 +136,38 @@ class Bytes:
         gpus: int,
         accelerator: str | Accelerator | None = None,
         memory_tbps: float | None = None,
-    ) -> float:
-        """Of a decode step: weights and cache over what the memories of all GPUs could move; 0.412 is 41.2 %."""
-        return _core._mbu(
+    ) -> Mbu:
+        """Of a decode step: weights and cache over what the memories of all GPUs could move; 0.412 is 41.2 %.
+
+        Of a model whose tokens choose experts it is an upper bound, `is_at_most`, with a `uniform` estimate beside it,
+        unless these bytes were counted with the measured `distinct_experts`. One above 1 is a RuntimeWarning.
+
+        Args:
+            seconds: of the decode step.
+            gpus: whose memories moved the bytes.
+            accelerator: its name, or an Accelerator, whose bandwidth is known.
+            memory_tbps: TB/s of one GPU's memory, which wins over it.
+        """
+        return Mbu(*_core._mbu(
             self._work, seconds=seconds, gpus=gpus, accelerator=accelerator, memory_tbps=memory_tbps, **self._bits
-        )
+        ))  # fmt: skip
+
+    def scalars(
+        self,
+        seconds: float,
+        *,
+        gpus: int,
+        accelerator: str | Accelerator | None = None,
+        memory_tbps: float | None = None,
+        prefix: str = "train/",
+    ) -> dict[str, float]:
+        """The MBU of a decode step as a logger takes it, in per cent, by a name that says what it is: mbu_pct, or
+        mbu_at_most_pct and mbu_uniform_estimate_pct."""
+        used = self.mbu(seconds, gpus=gpus, accelerator=accelerator, memory_tbps=memory_tbps)
+        found = {f"{prefix}{'mbu_at_most_pct' if used.is_at_most else 'mbu_pct'}": 100 * float(used)}
+        if used.uniform is not None:
+            found[f"{prefix}mbu_uniform_estimate_pct"] = 100 * used.uniform
+        return found
 
     def to_table(self) -> str:
         """What the program prints."""
@@ -148,5 +199,5 @@ def _kinds(line: dict[str, Any]) -> dict[str, int]:
     return {kind: int(line["bytes"][kind]) for kind in KINDS}
 
 
-def _again(work: Breakdown, bits: dict[str, int]) -> Bytes:
+def _again(work: Breakdown, bits: dict[str, Any]) -> Bytes:
     return Bytes(work, **bits)

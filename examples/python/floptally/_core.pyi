@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, SupportsIndex
+from typing import Any, ClassVar, Literal, SupportsIndex
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,11 @@ from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
 from ._later import MeteredStep
 from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer, TimesComponents
 from ._waterfall import Waterfall
+from ._words import (
+    Axis, BalanceMode, BalanceSeed, ConventionName, CountedFor, CountedView, IndexerTraining, LatentAttention, PeakKind,
+    Phase, Precision, PrecisionName, Quality, Recompute, RowKind, Schedule, ScopeName, Share, Span, Split, Statistic,
+    Tower, ViewName, WeightState,
+)  # fmt: skip
 
 __version__: str
 
@@ -52,15 +57,17 @@ class Mask:
     @staticmethod
     def measured(name: str) -> Mask: ...
     @staticmethod
+    def library() -> dict[str, list[str]]: ...
+    @staticmethod
     def from_text(text: str) -> Mask: ...
     @staticmethod
     def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, causal: bool = False) -> Mask: ...
-    def in_tower(self, tower: str) -> Mask: ...
+    def in_tower(self, tower: Tower) -> Mask: ...
     def pairs(self, length: int, past: int = 0, keys: int = 0) -> int: ...
     @property
     def name(self) -> str: ...
     @property
-    def tower(self) -> str: ...
+    def tower(self) -> Tower: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -68,24 +75,24 @@ class Row:
     def __init__(
         self,
         component: str,
-        unit: str | Mask,
-        kind: str,
+        unit: Statistic | Mask,
+        kind: RowKind,
         flops_per_unit: int,
         parameters: int = 0,
         *,
         padded_flops_per_unit: int | None = None,
         weight: str = "",
-        tower: str = "text",
-        split: str = "unsaid",
+        tower: Tower = "text",
+        split: Split = "unsaid",
         units: int = 0,
         inner_units: int = 0,
     ) -> None: ...
     @property
     def component(self) -> str: ...
     @property
-    def unit(self) -> str | Mask: ...
+    def unit(self) -> Statistic | Mask: ...
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> RowKind: ...
     @property
     def flops_per_unit(self) -> int: ...
     @property
@@ -95,9 +102,9 @@ class Row:
     @property
     def weight(self) -> str: ...
     @property
-    def tower(self) -> str: ...
+    def tower(self) -> Tower: ...
     @property
-    def split(self) -> str: ...
+    def split(self) -> Split: ...
     @property
     def units(self) -> int: ...
     @property
@@ -107,17 +114,17 @@ class Row:
 
 class Convention:
     @property
-    def name(self) -> str: ...
+    def name(self) -> ConventionName: ...
     @property
     def summary(self) -> str: ...
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
-class Rule:
+class WeightSetting:
     def __init__(
         self,
         weights: str = "*",
-        state: str = "trainable",
+        state: WeightState = "trainable",
         *,
         rank: int = 0,
         first_layer: int | None = None,
@@ -127,7 +134,7 @@ class Rule:
     @property
     def weights(self) -> str: ...
     @property
-    def state(self) -> str: ...
+    def state(self) -> WeightState: ...
     @property
     def rank(self) -> int: ...
     @property
@@ -143,23 +150,23 @@ class Plan:
     def __init__(
         self,
         *,
-        phase: str = "train",
-        recompute: str = "none",
+        phase: Phase = "train",
+        recompute: Recompute = "none",
         flash_attention: bool = True,
-        rules: Sequence[Rule] = ...,
+        weights: Sequence[WeightSetting] = ...,
         recompute_components: Sequence[str] = ...,
         recompute_every: int = 1,
         repeated: Mapping[str, int] = {},
-        indexer: str = "frozen",
+        indexer: IndexerTraining = "frozen",
     ) -> None: ...
     @property
-    def phase(self) -> str: ...
+    def phase(self) -> Phase: ...
     @property
-    def recompute(self) -> str: ...
+    def recompute(self) -> Recompute: ...
     @property
     def flash_attention(self) -> bool: ...
     @property
-    def rules(self) -> list[Rule]: ...
+    def weights(self) -> list[WeightSetting]: ...
     @property
     def recompute_components(self) -> list[str]: ...
     @property
@@ -167,7 +174,7 @@ class Plan:
     @property
     def repeated(self) -> dict[str, int]: ...
     @property
-    def indexer(self) -> str: ...
+    def indexer(self) -> IndexerTraining: ...
     def __eq__(self, other: object) -> bool: ...
 
 class Cost:
@@ -178,7 +185,7 @@ class Cost:
     def flops(
         self,
         *,
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         lengths: Integers | None = None,
         row_length: int | None = None,
@@ -205,6 +212,7 @@ class Cost:
         activation_bits: int = 16,
         cache_bits: int = 16,
         batches: int = 1,
+        distinct_experts: int | None = None,
         plan: Plan | None = None,
         lengths: Integers | None = None,
         row_length: int | None = None,
@@ -226,8 +234,8 @@ class Cost:
     def total(
         self,
         *,
-        view: str = "useful",
-        convention: str | Convention = "exact",
+        view: ViewName = "useful",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         lengths: Integers | None = None,
         row_length: int | None = None,
@@ -250,18 +258,18 @@ class Cost:
         self,
         lengths: Integers,
         *,
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
-        view: str = "useful",
+        view: ViewName = "useful",
     ) -> list[int]: ...
     def sample_loads(
         self,
         samples: Sequence[Tally],
-        rules: Sequence[tuple[str, int] | tuple[str, int, int]],
+        loads: Sequence[tuple[str, int] | tuple[str, int, int]],
         *,
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
-        view: str = "useful",
+        view: ViewName = "useful",
     ) -> list[list[int]]: ...
     @property
     def model_type(self) -> str: ...
@@ -289,7 +297,7 @@ class Tally:
         self,
         cost_or_masks: Cost | Tally | Sequence[Mask] | None = None,
         *,
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> None: ...
     def add_lengths(self, lengths: Integers) -> None: ...
@@ -309,8 +317,8 @@ class Tally:
     def add_audio_frames(self, audio_frames: Integers) -> None: ...
     def add_routed(self, useful: int, padded: int) -> None: ...
     def add_measured(self, name: str, useful: int, padded: int | None = None) -> None: ...
-    def get(self, statistic: str, view: str = "useful", tower: str = "text") -> int: ...
-    def pairs(self, mask: Mask, view: str = "useful") -> int: ...
+    def get(self, statistic: Statistic, view: CountedView = "useful", tower: Tower = "text") -> int: ...
+    def pairs(self, mask: Mask, view: CountedView = "useful") -> int: ...
     @property
     def masks(self) -> list[Mask]: ...
     @property
@@ -321,7 +329,7 @@ class Tally:
         cost_or_masks: Cost | Tally | Sequence[Mask] | None,
         words: Integers,
         *,
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> Tally: ...
     def copy(self) -> Tally: ...
@@ -345,7 +353,7 @@ class Breakdown:
     @property
     def model_type(self) -> str: ...
     @property
-    def convention(self) -> str: ...
+    def convention(self) -> ConventionName: ...
     @property
     def plan(self) -> Plan: ...
     @property
@@ -379,9 +387,9 @@ class Breakdown:
         gpus: int,
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
-        precision: str = "bf16",
+        precision: Precision = "bf16",
         precisions: str | None = None,
-        peak_kind: str | None = None,
+        peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
     ) -> Breakdown: ...
     def waterfall(
@@ -391,7 +399,7 @@ class Breakdown:
         gpus: int | None = None,
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
-        precision: str | None = None,
+        precision: Precision | None = None,
         precisions: str | None = None,
         clock_mhz: float | None = None,
         apart: Mapping[str, float] | None = None,
@@ -401,7 +409,7 @@ class Breakdown:
         pp: int | None = None,
         vpp: int | None = None,
         microbatches: int | None = None,
-        schedule: str | None = None,
+        schedule: Schedule | None = None,
         memory_tbps: float | None = None,
         batches: int | None = None,
         weight_bits: int | None = None,
@@ -420,6 +428,7 @@ class Breakdown:
         activation_bits: int = 16,
         cache_bits: int = 16,
         batches: int = 1,
+        distinct_experts: int | None = None,
     ) -> Bytes: ...
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
@@ -465,7 +474,7 @@ class Accelerator:
     @property
     def driver_names(self) -> list[str]: ...
     @property
-    def dense_tflops(self) -> dict[str, float]: ...
+    def dense_tflops(self) -> dict[PrecisionName, float]: ...
     @property
     def memory_tbps(self) -> dict[str, float]: ...
     @property
@@ -475,9 +484,9 @@ class Accelerator:
     @property
     def note(self) -> str: ...
     @property
-    def quality(self) -> str: ...
-    def peak_tflops(self, precision: str = "bf16") -> float: ...
-    def boost_tflops(self, clock_mhz: float, precision: str = "bf16") -> float: ...
+    def quality(self) -> Quality: ...
+    def peak_tflops(self, precision: Precision = "bf16") -> float: ...
+    def boost_tflops(self, clock_mhz: float, precision: Precision = "bf16") -> float: ...
 
 class Totals:
     @property
@@ -541,7 +550,7 @@ class DeviceTally:
         snapshots: SupportsIndex,
         kernels: bytes,
         stream_of: Callable[[Any], int],
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> None: ...
     def add(
@@ -570,14 +579,14 @@ class Meter:
         gpus: int | None = None,
         accelerator: str | Accelerator | None = None,
         peak_tflops: float | None = None,
-        precision: str = "bf16",
-        convention: str | Convention = "exact",
+        precision: Precision = "bf16",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         clock: Callable[[], float] | None = None,
-        counted: str | None = None,
+        counted: CountedFor | None = None,
         reduce: object = None,
         precisions: str | None = None,
-        peak_kind: str | None = None,
+        peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
     ) -> None: ...
     def begin_step(self) -> None: ...
@@ -607,7 +616,7 @@ class Meter:
     def add_later(self, batch: Later) -> None: ...
     def finish(self) -> None: ...
     def new_tally(self) -> Tally: ...
-    def breakdown(self, span: str = "interval") -> Breakdown: ...
+    def breakdown(self, span: Span = "interval") -> Breakdown: ...
     @property
     def in_step(self) -> bool: ...
     @property
@@ -617,7 +626,7 @@ class Meter:
     @property
     def run(self) -> Totals: ...
     def reset_interval(self) -> None: ...
-    def scalars(self, span: str = "interval", prefix: str = "train/") -> dict[str, float]: ...
+    def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]: ...
     def state_dict(self) -> dict[str, Any]: ...
     def load_state_dict(self, state: dict[str, Any]) -> None: ...
     def step_percentiles(self) -> dict[str, float]: ...
@@ -631,7 +640,7 @@ class Meter:
     @property
     def plan(self) -> Plan: ...
     @property
-    def convention(self) -> str: ...
+    def convention(self) -> ConventionName: ...
     @property
     def gpus(self) -> int: ...
     @property
@@ -639,11 +648,11 @@ class Meter:
     @property
     def accelerator(self) -> str: ...
     @property
-    def precision(self) -> str: ...
+    def precision(self) -> PrecisionName: ...
     @property
-    def peak_kind(self) -> str: ...
+    def peak_kind(self) -> PeakKind | Literal["unsaid"]: ...
     @property
-    def peak_quality(self) -> str: ...
+    def peak_quality(self) -> Quality: ...
 
 def accelerator(name: str) -> Accelerator: ...
 def accelerators() -> list[Accelerator]: ...
@@ -653,7 +662,7 @@ def cost(
     config: str,
     *,
     is_path: bool = False,
-    mla: str = "expanded",
+    mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
     page: Sequence[tuple[str, str]] = ...,
@@ -678,9 +687,9 @@ def flops(
     routed: tuple[int, int] | None = None,
     measured: dict[str, int | tuple[int, int]] | None = None,
     tally: Tally | None = None,
-    convention: str | Convention = "exact",
+    convention: ConventionName | Convention = "exact",
     plan: Plan | None = None,
-    mla: str = "expanded",
+    mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
     page: PageLike | Sequence[PageLike] | None = None,
@@ -694,8 +703,8 @@ def balance(
     costs: Costs,
     ranks: SupportsIndex,
     *,
-    mode: str = "equal_count",
-    seed: str = "best",
+    mode: BalanceMode = "equal_count",
+    seed: BalanceSeed = "best",
     sizes: Integers | None = None,
     capacity: SupportsIndex | None = None,
     groups: Integers | None = None,
@@ -734,11 +743,11 @@ class ParallelLayout:
     @property
     def world_size(self) -> int: ...
     @property
-    def coordinates(self) -> dict[str, int]:
+    def coordinates(self) -> dict[Axis, int]:
         """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
-    def group(self, axes: Sequence[str]) -> list[int]:
+    def group(self, axes: Sequence[Axis]) -> list[int]:
         """The ranks that differ from this one along these axes only, itself among them."""
-    def with_redundant_work(self, rules: dict[str, list[str]], *, plan: Plan | None = None) -> Plan:
+    def with_redundant_work(self, repeated: dict[str, list[Axis]], *, plan: Plan | None = None) -> Plan:
         """The plan of all ranks, {"vision.*": ["cp"]}: what is named all ranks along these axes run, each the whole of it. It
         is executed by each and useful once."""
     def __eq__(self, other: object, /) -> bool: ...
@@ -747,7 +756,7 @@ class ParallelLayout:
 class Scope:
     """What the ranks along each axis hold of a statistic."""
 
-    def __init__(self, preset: str | Scope = "microbatch", **kwargs: str) -> None:
+    def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Share) -> None:
         """A preset ("microbatch", "context_slice", "first_stage", "last_stage", "own_routers"), changed along dp, cp, tp,
         pp or virtual_stages to "replicated", "trusted", "sharded", "first" or "last"."""
     def trusting_replicas(self) -> Scope:
@@ -764,11 +773,11 @@ class TallyReduction:
         self,
         like: Tally | Cost,
         *,
-        scope: str | Scope,
+        scope: ScopeName | Scope,
         layout: ParallelLayout,
         reducer: Reducer,
-        convention: str | None,
-        other_scopes: dict[str, str | Scope] = {},
+        convention: ConventionName | None,
+        other_scopes: dict[str, ScopeName | Scope] = {},
         plan: Plan | None = None,
     ) -> None:
         """All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the
@@ -784,21 +793,21 @@ def reduce_ratio(
     numerator: SupportsIndex,
     denominator: SupportsIndex,
     *,
-    scope: str | Scope,
+    scope: ScopeName | Scope,
     layout: ParallelLayout,
     reducer: Reducer,
 ) -> tuple[int, int]:
     """Numerator and denominator of all ranks."""
 
 def reduce_extremes(
-    values: Iterable[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout, reducer: Reducer
+    values: Iterable[SupportsIndex], *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer
 ) -> tuple[int, int | None, int | None]:
     """Count, least and largest of the values of all ranks; None where there are none."""
 
 def reduce_sequences(
-    numerators: Sequence[float], denominators: Sequence[SupportsIndex], *, scope: str | Scope, layout: ParallelLayout,
+    numerators: Sequence[float], denominators: Sequence[SupportsIndex], *, scope: ScopeName | Scope, layout: ParallelLayout,
     within: Reducer, over_dp: Reducer, of: Callable[[float], float] | None = None,
-    denominator_scope: str | Scope | None = None, different_scopes: bool = False,
+    denominator_scope: ScopeName | Scope | None = None, different_scopes: bool = False,
 ) -> tuple[int, int, float | None, float | None, float | None]:
     """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
     summed over the ranks that share a sequence first, then over the sequences of all."""
@@ -812,6 +821,7 @@ def _bytes(
     activation_bits: int = 16,
     cache_bits: int = 16,
     batches: int = 1,
+    distinct_experts: int | None = None,
 ) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]: ...
 def _mbu(
     work: Breakdown,
@@ -825,7 +835,8 @@ def _mbu(
     activation_bits: int = 16,
     cache_bits: int = 16,
     batches: int = 1,
-) -> float: ...
+    distinct_experts: int | None = None,
+) -> tuple[float, bool, float | None]: ...
 def _waterfall(work: Breakdown, said: dict[str, Any], kernel_rate: float | None) -> dict[str, Any]: ...
 def _times_of_trace(work: Breakdown, path: str, modules: str | None) -> tuple[str, list[str]]: ...
 def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]: ...

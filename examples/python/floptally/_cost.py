@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from ._types import ConfigLike, PageLike
+    from ._words import LatentAttention
 
 #: Classes that hold a model and run it as it is, and the attribute that it is in.
 WRAPPERS = {
@@ -35,7 +36,7 @@ COUNT_IT = "floptally.from_torch(model, example_inputs) counts it as it runs"
 def cost(
     config: ConfigLike,
     *,
-    mla: str = "expanded",
+    mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
     page: PageLike | Sequence[PageLike] | None = None,
@@ -53,7 +54,7 @@ def cost(
         padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
         page: of a model that is not among the known ones, how its config is read: the path or the text of a page, or a
             sequence of them, among which the config's model_type chooses.
-        strict: a key that looks like structure and that nothing reads is an error, not a note.
+        strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
 
     Raises:
         Error: what cannot be counted, with the name of the key.
@@ -187,14 +188,14 @@ def cost_of_module(model: Any, read: Any) -> Cost:
     except Error as problem:
         raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
     if adapters:
-        return made.planned(_core.Plan(rules=rules_of(given, base, made)))
+        return made.planned(_core.Plan(weights=settings_of(given, base, made)))
     frozen = sum(one.numel() for one in base.parameters() if not one.requires_grad)
     if frozen:
         if any("peft" in type(one).__module__.split(".") for one in base.modules()):
-            return made.planned(_core.Plan(rules=rules_of(given, base, made)))
+            return made.planned(_core.Plan(weights=settings_of(given, base, made)))
         warnings.warn(
             f"{frozen} parameters of {kind} are frozen, and floptally.cost counts a step that trains them all: give "
-            f"plan=floptally.Plan(rules=[...]), or {COUNT_IT}",
+            f"plan=floptally.Plan(weights=[...]), or {COUNT_IT}",
             stacklevel=3,
         )
     return made
@@ -247,10 +248,10 @@ WEIGHTS = {
 }
 
 
-def rules_of(given: Any, base: Any, made: Cost) -> list[_core.Rule]:
-    """What of a model trains, as rules; each is held against the parameters that the reader counts for it."""
+def settings_of(given: Any, base: Any, made: Cost) -> list[_core.WeightSetting]:
+    """The settings of weights that train or do not; each is held against the parameters that the reader counts for it."""
     if getattr(given, "active_peft_config", None) is not None and given.active_peft_config.is_prompt_learning:
-        raise Error("config", f"{given.active_peft_config.peft_type} adds tokens, which no rule of a plan says: {COUNT_IT}")
+        raise Error("config", f"{given.active_peft_config.peft_type} adds tokens, which no plan says: {COUNT_IT}")
     stored: dict[tuple[str, str], int] = {}
     for row in made.rows:
         if row.weight or row.component == "lm_head":
@@ -273,7 +274,7 @@ def rules_of(given: Any, base: Any, made: Cost) -> list[_core.Rule]:
         layers.setdefault(at, set()).add(layer)
         if adapted:
             ranks.setdefault(at, {})[layer] = rank_of(name, module, explained)
-    rules = [_core.Rule("*", "frozen")]
+    settings = [_core.WeightSetting("*", "frozen")]
     for at, of_layer in ranks.items():
         if whole[at] != stored[at]:
             raise Error(
@@ -282,8 +283,8 @@ def rules_of(given: Any, base: Any, made: Cost) -> list[_core.Rule]:
                 f"name, as where one matrix is several there: {COUNT_IT}",
             )
         name = at[0] if at[1] == at[0] else "/".join(at)
-        rules += rules_in_layers(name, of_layer, layers[at])
-    return rules + rules_of_others(base, made, explained)
+        settings += settings_in_layers(name, of_layer, layers[at])
+    return settings + settings_of_others(base, made, explained)
 
 
 def base_weight(module: Any) -> Any:
@@ -324,15 +325,15 @@ def rank_of(name: str, module: Any, explained: set[str]) -> int:
     return int(module.r[active[0]])
 
 
-def rules_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int]) -> list[_core.Rule]:
+def settings_in_layers(name: str, of_layer: Mapping[int, int], layers: set[int]) -> list[_core.WeightSetting]:
     if set(of_layer) == layers and len(set(of_layer.values())) == 1:
-        return [_core.Rule(name, "lora", rank=next(iter(of_layer.values())))]
+        return [_core.WeightSetting(name, "lora", rank=next(iter(of_layer.values())))]
     if name.split(".")[0] in ("encoder", "vision", "audio") or name.startswith("cross_"):
         raise Error(name, f"has adapters in some layers only: {COUNT_IT}")
-    return [_core.Rule(name, "lora", rank=rank, first_layer=n, last_layer=n) for n, rank in sorted(of_layer.items())]
+    return [_core.WeightSetting(name, "lora", rank=rank, first_layer=n, last_layer=n) for n, rank in sorted(of_layer.items())]
 
 
-def rules_of_others(base: Any, made: Cost, explained: set[str]) -> list[_core.Rule]:
+def settings_of_others(base: Any, made: Cost, explained: set[str]) -> list[_core.WeightSetting]:
     """Whole components that train beside the adapters: modules_to_save, biases, norms."""
     trains: dict[str, int] = {}
     for name, parameter in base.named_parameters():
@@ -361,4 +362,4 @@ def rules_of_others(base: Any, made: Cost, explained: set[str]) -> list[_core.Ru
             raise Error(
                 component, f"{count} of its parameters train, and the reader counts {stored} of them: {COUNT_IT}"
             )
-    return [_core.Rule(component, "trainable") for component in trains]
+    return [_core.WeightSetting(component, "trainable") for component in trains]

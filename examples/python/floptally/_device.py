@@ -13,6 +13,7 @@ from ._core import Error
 
 if TYPE_CHECKING:
     from ._core import Convention, Cost, Mask, Plan, Tally
+    from ._words import ConventionName
 
 # What nvcc has made of examples/python/src/kernels.cu, where the build found an nvcc.
 _KERNELS = pathlib.Path(__file__).with_name("_kernels.fatbin")
@@ -45,7 +46,7 @@ class DeviceTally(_core.DeviceTally):
         cost_or_masks: Cost | Tally | list[Mask] | None = None,
         *,
         device: object = None,
-        convention: str | Convention = "exact",
+        convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         snapshots: int = 64,
     ) -> None:

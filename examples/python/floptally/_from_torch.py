@@ -13,7 +13,9 @@ What is not such a sum is an error that names the module. What runs once in each
 
 from __future__ import annotations
 
+import contextlib
 import inspect
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -33,7 +35,10 @@ PLAIN_INPUTS = ("position_ids", "token_type_ids", "attention_mask", "cache_posit
 LENGTHS = (32, 48, 80, 57, 131)
 SHORT_LENGTHS = (7, 11, 19, 14, 24)  #: for models of few positions
 KEYS = (40, 56, 72, 61)
-LONG = 1031  #: where masks were read off their values: whether a window shows
+#: One step runs far beyond: at the first of these that the model can.
+FAR = (131101, 65536, 32768, 16384, 8192, 4096, 2048, 1024, 512, 256)
+LOOPED = (256,)  #: where it loops over tokens
+DENSE = 2047  #: where a mask whose rows could not be asked is looked at whole
 GRID_SIZES = ((4, 6), (6, 5), (8, 7), (5, 9), (3, 4))
 
 
@@ -114,8 +119,9 @@ def from_torch(
     sizes, fitted = sizes_of(arity, lengths, windows, longest)
     own = {_torch_kernels.kernel_of(operator_of(key)): formula for key, formula in (formulas or {}).items()}
 
-    def step(size: Size) -> _torch_trace.Step:
-        return _torch_trace.run_step(copy, mode, partial(make_inputs, size), loss or summed, PLAIN_INPUTS, own)
+    def step(size: Size, most_operators: int = 0) -> _torch_trace.Step:
+        made = partial(make_inputs, size)
+        return _torch_trace.run_step(copy, mode, made, loss or summed, PLAIN_INPUTS, own, most_operators)
 
     steps = []
     with torch.random.fork_rng(devices=[], enabled=real):
@@ -126,20 +132,110 @@ def from_torch(
                 raise
             except Exception as problem:
                 raise not_running(copy, problem, shown(size, arity), real) from problem
-        by_values = any(isinstance(one.pattern, torch.Tensor) for one in steps[0].products)
-        if by_values and arity == 2 and lengths is None and not real and longest > LONG:
-            try:
-                steps.append(step((2, LONG, 0)))
-                sizes.append((2, LONG, 0))
-            except Exception:  # the model ends before
-                pass
     if not any(product.backward for product in steps[0].products):
         raise Error("model", no_backward(steps[0]))
-    seen = SeenMasks(copy, given)
-    table = Table(copy, sizes, fitted, arity, steps, Names(copy, components, depth), seen.of, terms or {}, bool(given))
-    made = table.cost()
-    seen.check()
-    return made
+    far = FarStep(step, sizes, steps, far_sizes(arity, lengths, longest, real))
+    names = Names(copy, components, depth)
+
+    def made(notes: Sequence[str], chunks: Sequence[int] = ()) -> Cost:
+        seen = SeenMasks(copy, given, names, sizes)
+        table = Table(copy, sizes, fitted, arity, steps, names, seen.of, terms or {}, bool(given), chunks, list(notes))
+        seen.notes = table.notes
+        cost = table.cost()
+        seen.check()
+        return cost
+
+    try:
+        return made(far.notes)
+    except Error as problem:
+        chunks = chunks_of(copy) if arity == 2 and lengths is None else []
+        if chunks:
+            more = sorted({n for c in chunks for n in (c - 3, c + 5, 2 * c + 1, 3 * c, 5 * c - 7) if 0 < n <= longest})
+            with contextlib.suppress(Exception):
+                ran = [step((2, n, 0)) for n in more]
+                steps += ran
+                sizes += [(2, n, 0) for n in more]
+            with contextlib.suppress(Error):
+                return made(far.notes, chunks)
+        if lengths is None or not far.ran:
+            raise
+        far.take_back()
+        return made([f"holds up to length {max(size[1] for size in sizes)} only, {problem}"])
+
+
+def chunks_of(model: torch.nn.Module) -> list[int]:
+    """Tokens of the chunks that a model's modules, their configs and the functions that they call say they count by."""
+    found = set()
+    for module in model.modules():
+        for owner in (module, getattr(module, "config", None)):
+            found |= {getattr(owner, name, None) for name in ("chunk_size", "mamba_chunk_size", "chunk_length")}
+        for name, value in vars(module).items():
+            if "chunk" in name and callable(value):
+                with contextlib.suppress(TypeError, ValueError):
+                    found |= {one.default for one in inspect.signature(value).parameters.values() if one.name == "chunk_size"}
+    return sorted(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 < n <= 1024)[:3]
+
+
+class FarStep:
+    """One step far beyond those of the fit, which it is appended to; where a mask could not be asked for rows there,
+    another one that sees masks whole. `notes` say what did not run."""
+
+    def __init__(
+        self, step: Callable[..., Any], sizes: list[Size], steps: list[Any], candidates: Sequence[Size]
+    ) -> None:
+        from ._torch_trace import TooLong
+
+        self.sizes, self.steps = sizes, steps
+        self.ran = 0
+        self.notes: list[str] = []
+        usual = max(one.operators for one in steps)
+        most = usual + usual // 4 + 500
+        problem = ""
+        left = list(candidates)
+        while left and not self.ran:
+            size = left.pop(0)
+            try:
+                self.add(size, step(size, most if size[1] not in LOOPED else 4 * most))
+            except TooLong:
+                problem = problem or f"it runs more operators the longer it is, above {most} at {size[1]}"
+                left = [one for one in left if one[1] in LOOPED]
+            except Exception as raised:
+                text = (str(raised).strip() or "no message").splitlines()[0]
+                problem = problem or f"{type(raised).__name__} at {size[1]}: {text[:120]}"
+        longest = max(sizes, key=lambda size: size[1] * max(size[2], 1))
+        if self.ran and any(unseen(one.pattern) for one in steps[-1].products):
+            size = (longest[0], DENSE, DENSE // 2 if longest[2] else 0)
+            if DENSE < longest[1] and not any(unseen(one.pattern) for one in steps[0].products):
+                with contextlib.suppress(Exception):
+                    self.add(size, step(size))
+                    sizes[-1], sizes[-2], steps[-1], steps[-2] = sizes[-2], sizes[-1], steps[-2], steps[-1]
+        if candidates and (problem or not self.ran):
+            self.notes.append(f"counts and masks were looked at up to length {longest[1]}: {problem}")
+
+    def add(self, size: Size, ran: Any) -> None:
+        self.sizes.append(size)
+        self.steps.append(ran)
+        self.ran += 1
+
+    def take_back(self) -> None:
+        del self.sizes[-self.ran :], self.steps[-self.ran :]
+
+
+def unseen(pattern: Any) -> bool:
+    from ._torch_masks import Rows
+
+    return pattern is None or isinstance(pattern, Rows) and pattern.row(pattern.queries - 1) is None
+
+
+def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: bool) -> list[Size]:
+    if arity == 1 or real:
+        return []
+    if arity == GRIDS:
+        return [(2, 211, 173), (2, 61, 47), (2, 24, 32)]
+    whole = math.gcd(*(lengths or (1,)))
+    most = max(lengths or (max(LENGTHS) if longest > max(LENGTHS) else max(SHORT_LENGTHS),))
+    found = [n - n % whole for n in (longest, *FAR) if most < n <= longest and n <= FAR[0]]
+    return [(2, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in sorted({n for n in found if n > most}, reverse=True)]
 
 
 def operator_of(key: Any) -> Any:
@@ -354,10 +450,13 @@ def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[lis
 class SeenMasks:
     """What attention cores attend: as the caller says, else as it was seen, else as transformers' modules say."""
 
-    def __init__(self, model: torch.nn.Module, given: Mapping[str, Mask]) -> None:
+    def __init__(self, model: torch.nn.Module, given: Mapping[str, Mask], names: Names, sizes: Sequence[Size]) -> None:
         self.model = model
         self.given = given
+        self.names = names
+        self.sizes = sizes
         self.read: set[str] = set()
+        self.notes: list[str] = []
 
     def of(self, one: Series) -> Mask:
         from ._torch_masks import mask_of_patterns
@@ -366,11 +465,20 @@ class SeenMasks:
             if fnmatchcase(one.module, pattern):
                 return mask
         said = mask_of_module(self.model, one.module)
-        seen = mask_of_patterns(one.patterns, said)
+        patterns = list(one.patterns)
+        while len(patterns) > 5 and unseen(patterns[-1]) and not unseen(patterns[0]):
+            patterns.pop()
+        if len(patterns) < len(one.patterns) == len(self.sizes):
+            longest = max(size[1] for size in self.sizes[: len(patterns)])
+            self.notes.append(f"{self.names.component(one.module)}: its mask was looked at up to length {longest}")
+        seen = mask_of_patterns(patterns, said)
         if seen is not None:
             return seen
         if said is not None:
             self.read.add(said.name)
+            self.notes.append(
+                f"{self.names.component(one.module)}: its mask is {said.name} by the words of its module, and was not seen"
+            )
             return said
         raise Error(
             one.module or "model",

@@ -9,6 +9,7 @@ a GPU its attention is one kernel over the boundaries, which `eager_kernels` cho
 from __future__ import annotations
 
 import contextlib
+import importlib
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,6 +22,10 @@ from torch.nested._internal.nested_int import NestedIntNode
 from torch.nested._internal.nested_tensor import NestedTensor, _nt_view_dummy
 from torch.nn.attention import SDPBackend
 from torch.utils._python_dispatch import TorchDispatchMode
+
+for kernel in ("flex_attention", "varlen"):  # which register formulas when a forward imports them, and that is too late
+    with contextlib.suppress(ImportError):
+        importlib.import_module(f"torch.nn.attention.{kernel}")
 
 ON_WHICH_DEVICE = torch.ops.prim.device.default
 LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wrap.triton_kernel_wrapper_functional)

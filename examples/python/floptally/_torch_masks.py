@@ -3,31 +3,61 @@
 
 A mask is made of constants: positions, comparisons, `tril`. Such tensors depend on no data and no parameter, so that
 their values can be computed beside the fake tensors that stand for them. Where one meets scores, what it leaves alive is
-the pattern; patterns at several lengths tell the mask.
+the pattern; patterns at several lengths tell the mask. At a length where a mask is too large to have, rows of it are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor, unset_fake_temporarily
+from torch.overrides import TorchFunctionMode
 
 from ._core import Mask
+from ._torch_lazy import Constant, Lazy, Unknown, row_of, whole
 
 if TYPE_CHECKING:
     from ._torch_trace import Product
 
 #: Elements of a constant whose values are computed: a mask of 2048 x 2048.
 MOST_ELEMENTS = 1 << 22
-#: What is added to a score in order that nothing is left of it: -inf, the smallest number of a type, -10000.
+#: What is added to a score in order that little is left of it: -10000, or a bias of a distance.
 DEAD = -1e3
+#: And in order that nothing is: -inf, the smallest number of a type, a part of it.
+SURELY_DEAD = -1e30
+FURTHEST = 1 << 20  #: where functions of masks are asked that hold at any length
 
 FULL, CAUSAL = "full", "causal"
-#: "full", "causal", [queries, keys] of what is attended, or None: its values are not known.
+#: "full", "causal", [queries, keys] of what is attended, `Rows`, or None: its values are not known.
 Pattern = Any
+#: From queries [rows, 1] and keys [1, keys] to what is attended.
+Rule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+
+
+@dataclass(eq=False)
+class Rows:
+    """What some queries attend, at a length where not all of them can be asked."""
+
+    queries: int
+    keys: int
+    at: Callable[[int, int], torch.Tensor | None]  #: a query and the number of keys to [keys]; None: unknown
+    told: bool = False  #: by a kernel's argument, or a function that was given to it: it holds at any length
+    known: dict[tuple[int, int], torch.Tensor | None] = field(default_factory=dict)
+
+    def row(self, query: int, keys: int = 0) -> torch.Tensor | None:
+        key = query, keys or self.keys
+        if key not in self.known:
+            self.known[key] = self.at(*key)
+        return self.known[key]
+
+    def whole(self) -> torch.Tensor | None:
+        found = [self.row(query) for query in range(self.queries)]
+        rows = [one for one in found if one is not None]
+        return torch.stack(rows) if len(rows) == len(found) else None
 
 
 @dataclass
@@ -44,7 +74,7 @@ class Constants:
     def __init__(self, real: bool, is_constant: Callable[[torch.Tensor], bool]) -> None:
         self.real = real
         self.is_constant = is_constant
-        self.patterns: dict[Any, tuple[torch.Tensor, Pattern]] = {}  # with the values, whose storage is their name
+        self.patterns: dict[Any, tuple[Any, Pattern]] = {}  # with the values, whose storage is their name
         self.spoiled: dict[int, Any] = {}  # storages whose values something unknown was written into, kept alive
 
     def of(self, one: torch.Tensor) -> torch.Tensor | None:
@@ -57,39 +87,72 @@ class Constants:
         assert isinstance(value, torch.Tensor)
         return value
 
+    def known(self, one: torch.Tensor) -> Constant | None:
+        """The values of a constant, or how it was made."""
+        value = self.of(one)
+        if value is None and not self.real and isinstance(one, FakeTensor):
+            lazy = getattr(one, "_floptally_lazy", None)
+            if lazy is not None and one.untyped_storage()._cdata not in self.spoiled:
+                assert isinstance(lazy, Lazy)
+                return lazy
+        return value
+
     def alive(self, one: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
         """The pattern of a constant that meets scores. Every layer asks about a view of the same mask."""
-        value = self.of(one)
+        value = self.known(one)
         if value is None:
             return None
+        if isinstance(value, Lazy):
+            key: tuple[Any, ...] = id(value), dead
+            if key not in self.patterns:
+                self.patterns[key] = value, rows_alive(value, dead)
+            return self.patterns[key][1]
         place = value.untyped_storage()._cdata, value.storage_offset(), value.stride(), value.shape, value.dtype
         key = (*place, value._version, dead)
         if key not in self.patterns:
             self.patterns[key] = value, alive_of(value, dead)
         return self.patterns[key][1]
 
+    def all_are(self, one: torch.Tensor, test: Callable[[torch.Tensor], torch.Tensor]) -> bool:
+        """Whether all values of a constant are such; of one that is too large, those of some rows."""
+        value = self.known(one)
+        if value is None or 0 in value.shape:
+            return False
+        if isinstance(value, torch.Tensor):
+            return bool(test(value).all())
+        try:
+            return all(bool(test(row_of(value, -2, at)).all()) for at in places(value.shape[-2])[-3:])
+        except (Unknown, RuntimeError, IndexError):
+            return False
+
     def computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
         """What an operator gives for constants, or None where they are none."""
-        values = {id(one): self.of(one) for one in inputs}
-        if self.real or any(value is None for value in values.values()):
-            return None
-        if torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+        if self.real or torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             return None
         if isinstance(func, torch._ops.HigherOrderOperator):
             return None
-
-        def known(value: Any) -> Any:
-            if isinstance(value, torch.Tensor):
-                return values[id(value)]
-            if isinstance(value, (list, tuple)):
-                return type(value)(known(inner) for inner in value)
-            return torch.device("cpu") if isinstance(value, torch.device) else value
-
+        values = {id(one): self.of(one) for one in inputs}
+        if any(value is None for value in values.values()):
+            return None
         try:
             with unset_fake_temporarily():
-                return func(*known(tuple(args)), **{key: known(value) for key, value in kwargs.items()})
+                known = replaced(tuple(args), values), replaced(kwargs, values)
+                return func(*known[0], **known[1])
         except Exception:  # what has no value is asked for
             return None
+
+    def made_by(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
+        """Of constants that are too large to compute: the operator and its operands; None where they are none."""
+        if self.real or torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
+            return None
+        if isinstance(func, torch._ops.HigherOrderOperator):
+            return None
+        values = {id(one): self.known(one) for one in inputs}
+        if fills(func):  # the values of its operand do not matter
+            values = {id(one): torch.zeros(()) if values[id(one)] is None else values[id(one)] for one in inputs}
+        if any(value is None for value in values.values()):
+            return None
+        return func, replaced(tuple(args), values), replaced(kwargs, values)
 
     def remember(self, out: Any, value: Any) -> None:
         """Gives the tensors of an output their values."""
@@ -97,11 +160,39 @@ class Constants:
             if isinstance(one, FakeTensor) and known.numel() <= MOST_ELEMENTS:
                 one._floptally_value = known  # type: ignore[attr-defined]
 
+    def remember_how(self, out: Any, made: tuple[Any, ...]) -> None:
+        if isinstance(out, FakeTensor):
+            out._floptally_lazy = Lazy(*made, tuple(out.shape), out.dtype)  # type: ignore[attr-defined]
+
     def spoil(self, written: torch.Tensor) -> None:
         value = getattr(written, "_floptally_value", None)
-        if value is not None:
-            storage = value.untyped_storage()
+        storages = [value.untyped_storage()] if value is not None else []
+        if isinstance(written, FakeTensor):
+            storages.append(written.untyped_storage())
+        for storage in storages:
             self.spoiled[storage._cdata] = storage
+
+
+def fills(func: Any) -> bool:
+    return str(getattr(getattr(func, "_overloadpacket", None), "__name__", "")) in (
+        "full_like",
+        "zeros_like",
+        "ones_like",
+        "new_full",
+        "new_zeros",
+        "new_ones",
+    )
+
+
+def replaced(value: Any, values: dict[int, Any]) -> Any:
+    """Arguments with the values of their tensors."""
+    if isinstance(value, torch.Tensor):
+        return values[id(value)]
+    if isinstance(value, dict):
+        return {key: replaced(inner, values) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(replaced(inner, values) for inner in value)
+    return torch.device("cpu") if isinstance(value, torch.device) else value
 
 
 def tensors(value: Any) -> Iterator[torch.Tensor]:
@@ -127,6 +218,41 @@ def alive_of(value: torch.Tensor, dead: Callable[[torch.Tensor], torch.Tensor]) 
     return flat[0].clone() if bool((flat == flat[0]).all()) else None
 
 
+def rows_alive(value: Lazy, dead: Callable[[torch.Tensor], torch.Tensor]) -> Pattern:
+    if len(value.shape) < 2:
+        return None
+    queries, keys = value.shape[-2:]
+    others: list[torch.Tensor] = []
+
+    def at(query: int, _: int) -> torch.Tensor | None:
+        try:
+            row = row_of(value, -2, query)
+            row = row.expand(*row.shape[:-1], keys)
+            if row.is_floating_point():  # how it goes on is seen better where more of it is
+                if not others:
+                    others.append(row_of(value, -2, queries - 1).expand(row.shape))
+                found = alive_of(~dead(torch.cat((row, others[0]), -2))[..., :1, :], is_false)
+            else:
+                found = alive_of(row, dead)
+        except (Unknown, RuntimeError, IndexError):
+            return None
+        if found is None:
+            return None
+        return torch.ones(keys, dtype=torch.bool) if isinstance(found, str) else found.reshape(-1)
+
+    return Rows(queries, keys, at)
+
+
+def rows_of(pattern: Pattern, queries: int, keys: int) -> Rows:
+    """Any pattern by rows."""
+    if isinstance(pattern, Rows):
+        return pattern
+    if isinstance(pattern, str):
+        full = pattern == FULL
+        return Rows(queries, keys, lambda q, n: torch.arange(n) <= (n if full else q), True)
+    return Rows(queries, keys, lambda q, n: pattern[q if pattern.shape[0] > 1 else 0].expand(n))
+
+
 def both(a: Pattern, b: Pattern) -> Pattern:
     """What two patterns leave alive."""
     if a is None or b is None:
@@ -135,12 +261,27 @@ def both(a: Pattern, b: Pattern) -> Pattern:
         return b
     if isinstance(b, str) and b == FULL:
         return a
-    if isinstance(a, str) or isinstance(b, str):
-        return a if isinstance(a, str) and isinstance(b, str) else None
-    try:
-        return a & b
-    except RuntimeError:
+    if isinstance(a, str) and isinstance(b, str):
+        return a
+    if not isinstance(a, Rows) and not isinstance(b, Rows):
+        queries, keys = (b if isinstance(a, str) else a).shape
+        dense = [rows_of(one, queries, keys).whole() if isinstance(one, str) else one for one in (a, b)]
+        try:
+            return dense[0] & dense[1]
+        except RuntimeError:
+            return None
+    if a is b:
+        return a
+    shape = a if isinstance(a, Rows) else b
+    first, second = rows_of(a, shape.queries, shape.keys), rows_of(b, shape.queries, shape.keys)
+    if (first.queries, first.keys) != (second.queries, second.keys):
         return None
+
+    def at(query: int, keys: int) -> torch.Tensor | None:
+        rows = first.row(query, keys), second.row(query, keys)
+        return None if rows[0] is None or rows[1] is None else rows[0] & rows[1]
+
+    return Rows(shape.queries, shape.keys, at, first.told and second.told)
 
 
 def pattern_in(pattern: Pattern, shape: Sequence[int], name: str) -> Pattern:
@@ -148,6 +289,20 @@ def pattern_in(pattern: Pattern, shape: Sequence[int], name: str) -> Pattern:
     if pattern is None or isinstance(pattern, str) or len(shape) < 2:
         return pattern if pattern is None or isinstance(pattern, str) else None
     rows, columns = shape[-2], shape[-1]
+    if isinstance(pattern, Rows):
+        before = pattern
+        if before.queries in (1, rows) and before.keys in (1, columns):
+            return before
+        if before.queries != rows or name not in ("cat", "slice"):
+            return None
+
+        def at(query: int, keys: int) -> torch.Tensor | None:
+            row = before.row(query)
+            if row is None or len(row) >= columns:
+                return None if row is None else row[:columns]
+            return torch.nn.functional.pad(row, (0, columns - len(row)), value=True)
+
+        return Rows(rows, columns, at)
     if pattern.shape[0] in (1, rows) and pattern.shape[1] in (1, columns):
         return pattern
     if name == "cat" and columns > pattern.shape[1] > 1:  # a sink: a column that every query sees
@@ -157,13 +312,97 @@ def pattern_in(pattern: Pattern, shape: Sequence[int], name: str) -> Pattern:
     return pattern.T if tuple(pattern.T.shape) == (rows, columns) else None
 
 
+def triangle(name: str, shift: int, queries: int, keys: int) -> Pattern:
+    """What `tril` or `triu` leaves of scores."""
+
+    def at(query: int, n: int) -> torch.Tensor:
+        column = torch.arange(n)
+        return column <= query + shift if name.startswith("tril") else column >= query + shift
+
+    found = Rows(queries, keys, at)
+    return found if queries * keys > MOST_ELEMENTS else found.whole()
+
+
+# Values of masks, along the last axis a row of keys.
+
+
 def is_dead(value: torch.Tensor) -> torch.Tensor:
-    """Of what is added to scores; a mask of bools says what is attended."""
-    return ~value if value.dtype is torch.bool else value < DEAD
+    """Of what is added to scores; a mask of bools says what is attended. A bias that grows with the distance is no mask,
+    however strong: at its edge it goes on as it went."""
+    if value.dtype is torch.bool:
+        return ~value
+    dead = value < DEAD
+    surely = value <= SURELY_DEAD
+    rest = dead & ~surely
+    if not value.is_floating_point() or value.shape[-1] < 2 or not bool(rest.any()):
+        return dead
+    flat = value.double().reshape(-1, value.shape[-1])
+    dead, surely, rest = (one.reshape(flat.shape) for one in (dead, surely, rest))
+
+    def edges(x: torch.Tensor, rest: torch.Tensor, alive: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the first element of a run, seen from the left: whether it is no continuation of what stands around it, and
+        whether it is one. It is neither where nothing else stands around it."""
+        step = (x[:, 1:] - x[:, :-1]).abs()
+        edge = alive[:, :-1] & rest[:, 1:]
+        inside = torch.nn.functional.pad(rest[:, 2:], (0, 1), value=False)
+        outside = torch.nn.functional.pad(alive[:, :-2], (1, 0), value=False)
+        after = torch.nn.functional.pad(step[:, 1:], (0, 1))
+        before = torch.nn.functional.pad(step[:, :-1], (1, 0))
+        around = torch.where(inside, after, torch.where(outside, before, step))
+        far = step >= 0.1 * x[:, 1:].abs()
+        known = inside | outside | ~far
+        hard, soft = torch.zeros_like(rest), torch.zeros_like(rest)
+        hard[:, 1:] = edge & known & far & (around < 0.5 * step)
+        soft[:, 1:] = edge & known & ~hard[:, 1:]
+        return hard, soft
+
+    hard, soft = edges(flat, rest, ~dead)
+    turned = edges(flat.flip(-1), rest.flip(-1), ~dead.flip(-1))
+    hard, soft = hard | turned[0].flip(-1), soft | turned[1].flip(-1)
+    if not bool(soft.any()):
+        return (surely | rest).reshape(value.shape)
+    unsure = torch.zeros_like(rest)
+    unsure[:, 1:] |= ~dead[:, :-1] & rest[:, 1:]
+    unsure[:, :-1] |= ~dead[:, 1:] & rest[:, :-1]
+    return (surely | of_runs(rest, hard, soft | unsure)).reshape(value.shape)
 
 
 def is_zero(value: torch.Tensor) -> torch.Tensor:
-    return value == 0
+    """Of what is multiplied with scores. What decays with the distance until its type has no number for it is no mask."""
+    zero = value == 0
+    if not value.is_floating_point() or value.shape[-1] < 3 or not bool(zero.any()):
+        return zero
+    kind = torch.finfo(value.dtype)
+    least = 4 * kind.smallest_normal * kind.eps if value.dtype is torch.float16 else kind.smallest_normal
+    flat, zeros = value.double().abs().reshape(-1, value.shape[-1]), zero.reshape(-1, value.shape[-1])
+
+    def edges(x: torch.Tensor, zeros: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of the first zero of a run: whether what is before it was near 0, or far."""
+        edge = ~zeros[:, :-1] & zeros[:, 1:]
+        last, before = x[:, :-1], torch.nn.functional.pad(x[:, :-2], (1, 0))
+        ratio = torch.where(before > 0, last / before.clamp(min=1e-300), torch.ones_like(last)).clamp(max=1)
+        gone = last * ratio < least
+        near, far = torch.zeros_like(zeros), torch.zeros_like(zeros)
+        near[:, 1:], far[:, 1:] = edge & gone, edge & ~gone
+        return near, far
+
+    near, far = edges(flat, zeros)
+    if bool(near.any()) or bool(edges(flat.flip(-1), zeros.flip(-1))[0].any()):
+        turned = edges(flat.flip(-1), zeros.flip(-1))
+        near, far = near | turned[0].flip(-1), far | turned[1].flip(-1)
+        return of_runs(zeros, far, near).reshape(value.shape)
+    return zero
+
+
+def of_runs(inside: torch.Tensor, hard: torch.Tensor, soft: torch.Tensor) -> torch.Tensor:
+    """Elements of the runs in rows that have a hard edge, or no soft one."""
+    starts = inside.clone()
+    starts[:, 1:] &= ~inside[:, :-1]
+    number = starts.flatten().cumsum(0).view(inside.shape)
+    found = torch.zeros(2, int(number[-1, -1]) + 1, dtype=torch.bool)
+    found[0, number[hard]] = True
+    found[1, number[soft]] = True
+    return inside & (found[0] | ~found[1])[number]
 
 
 def is_true(value: torch.Tensor) -> torch.Tensor:
@@ -174,83 +413,258 @@ def is_false(value: torch.Tensor) -> torch.Tensor:
     return ~value.bool()
 
 
-def pattern_of_function(function: Any, queries: int, keys: int) -> Pattern:
-    """The pattern of a mask_mod of flex attention."""
+# What a kernel is told.
+
+
+class Valued(TorchFunctionMode):
+    """Fake tensors of which the values are known are those values."""
+
+    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        def known(value: Any) -> Any:
+            if isinstance(value, FakeTensor):
+                return getattr(value, "_floptally_value", value)
+            if isinstance(value, (list, tuple)):
+                return type(value)(known(inner) for inner in value)
+            return value
+
+        return func(*known(tuple(args)), **{key: known(value) for key, value in (kwargs or {}).items()})
+
+
+def pattern_of_function(
+    function: Any, queries: int, keys: int, heads: int = 1, dead: Callable[[torch.Tensor], torch.Tensor] = is_false
+) -> Pattern:
+    """The pattern of a mask_mod of flex attention. Of several heads it must be one."""
+
+    def asked(q: torch.Tensor, k: torch.Tensor) -> torch.Tensor | None:
+        try:
+            with unset_fake_temporarily(), Valued():
+                rows = []
+                for head in sorted({0, 1 % heads, heads // 2, heads - 1}):
+                    h = torch.full((), head, dtype=torch.long)
+                    found = torch.as_tensor(function(torch.zeros((), dtype=torch.long), h, q, k))
+                    rows.append(~dead(found.expand(len(q), k.shape[1])))
+                return rows[0] if all(torch.equal(one, rows[0]) for one in rows) else None
+        except Exception:  # it looks at tensors that have no values
+            return None
+
+    def at(query: int, n: int) -> torch.Tensor | None:
+        found = asked(torch.full((1, 1), query), torch.arange(n).view(1, -1))
+        return None if found is None else found[0]
+
     if queries * keys > MOST_ELEMENTS:
+        return Rows(queries, keys, at, True)
+    found = asked(torch.arange(queries).view(-1, 1), torch.arange(keys).view(1, -1))
+    if found is None:
         return None
-    try:
-        with unset_fake_temporarily():
-            q, k = torch.arange(queries).view(-1, 1), torch.arange(keys).view(1, -1)
-            zero = torch.zeros((), dtype=torch.long)
-            found = torch.as_tensor(function(zero, zero, q, k))
-            return alive_of(found.expand(queries, keys), is_false)
-    except Exception:  # it looks at tensors that have no values
-        return None
+    made = Rows(queries, keys, at, True)
+    made.known.update({(query, keys): row for query, row in enumerate(found)})
+    return made
+
+
+def pattern_of_window(window: Iterable[int], queries: int, keys: int) -> Pattern:
+    left, right = window
+    if left < 0 and right < 0:
+        return FULL
+    if left < 0 and right == 0 and queries == keys:
+        return CAUSAL
+    return pattern_of_function(
+        lambda b, h, q, k: ((left < 0) | (q - k <= left)) & ((right < 0) | (k - q <= right)), queries, keys
+    )
 
 
 # Masks.
 
 
-def grid(length: int) -> tuple[torch.Tensor, torch.Tensor]:
-    places = torch.arange(length)
-    return places.view(-1, 1), places.view(1, -1)
+def places(length: int) -> list[int]:
+    """Queries to ask where not all of them can be: the first ones, ever rarer ones, the last ones."""
+    found = {0, 1, 2, 3, length // 3, length // 2, length - 2, length - 1}
+    place = 4.0
+    while place < length:
+        found.add(int(place))
+        place *= 1.7
+    return sorted(one for one in found if 0 <= one < length)
 
 
-def forms_of(pattern: torch.Tensor) -> Iterator[tuple[Mask, Callable[[int], torch.Tensor]]]:
-    """Masks that a square pattern may be, each with what it would be at another length."""
-    length = pattern.shape[0]
-    i, j = grid(length)
-    left, right = int((i - j)[pattern].max()), int((j - i)[pattern].max())
-    left, right = (-1 if left >= length - 1 else left), (-1 if right >= length - 1 else right)
+def rule_of(mask: Mask) -> Rule | None:
+    """A mask as a function, by its name."""
+    numbers = [int(n) for n in re.findall(r"-?\d+", mask.name.partition("(")[2])]
+    kind = mask.name.partition("(")[0]
+    if kind == "causal":
+        return lambda q, k: k <= q
+    if kind == "bidirectional":
+        return lambda q, k: (k <= k) & (q <= q)
+    if kind == "sliding_window":
+        return lambda q, k: (k <= q) & (q - k < numbers[0])
+    if kind == "window":
+        left, right = numbers
+        return lambda q, k: ((left < 0) | (q - k <= left)) & ((right < 0) | (k - q <= right))
+    if kind == "chunked":
+        return lambda q, k: (k <= q) & (q // numbers[0] == k // numbers[0])
+    if kind == "prefix_lm":
+        return lambda q, k: (k <= q) | (k < numbers[0])
+    return None
 
-    def band(n: int) -> torch.Tensor:
-        q, k = grid(n)
-        return ((left < 0) | (q - k <= left)) & ((right < 0) | (k - q <= right))
 
+def forms_of(rows: Callable[[int], torch.Tensor], length: int) -> Iterator[Mask]:
+    """Masks that a square pattern may be, by its rows."""
+    left = right = -1
+    for query in places(length):
+        alive = rows(query).nonzero().flatten()
+        if len(alive) == 0:
+            return
+        if int(alive[0]) > 0:
+            left = max(left, query - int(alive[0]))
+        if int(alive[-1]) < length - 1:
+            right = max(right, int(alive[-1]) - query)
     if left < 0 and right == 0:
-        yield Mask.causal(), band
+        yield Mask.causal()
     elif left >= 0 and right == 0:
-        yield Mask.sliding_window(left + 1), band
+        yield Mask.sliding_window(left + 1)
     elif left >= 0 or right >= 0:
-        yield Mask.window(left, right), band
-    chunk = int(pattern[:, 0].sum())
-    yield Mask.chunked(max(chunk, 1)), lambda n: (grid(n)[1] <= grid(n)[0]) & (
-        grid(n)[0] // max(chunk, 1) == grid(n)[1] // max(chunk, 1)
-    )
-    prefix = int(pattern[0].sum())
+        yield Mask.window(left, right)
+    # A chunk begins where a row does; its length is the first query that does not see the first key.
+    last, first = length, 0
+    while last - first > 1:
+        middle = (first + last) // 2
+        first, last = (middle, last) if bool(rows(middle)[0]) else (first, middle)
+    if last < length:
+        yield Mask.chunked(last)
+    prefix = int(rows(0).sum())
     if prefix > 1:
-        yield Mask.prefix_lm(prefix), lambda n: (grid(n)[1] <= grid(n)[0]) | (grid(n)[1] < prefix)
+        yield Mask.prefix_lm(prefix)
+
+
+@dataclass
+class Square:
+    """A pattern of as many queries as keys, by rows."""
+
+    pattern: Pattern
+    length: int
+
+    def row(self, query: int, turned: bool = False) -> torch.Tensor:
+        if isinstance(self.pattern, Rows):
+            found = self.pattern.row(query)
+            if found is None:
+                raise Unknown("row")
+            return found
+        assert isinstance(self.pattern, torch.Tensor)
+        return self.pattern[:, query] if turned else self.pattern[query]
+
+    def is_of(self, rule: Rule, turned: bool = False) -> bool:
+        if isinstance(self.pattern, torch.Tensor):
+            q = torch.arange(self.length)
+            found = rule(q.view(-1, 1), q.view(1, -1)).expand(self.length, self.length)
+            return torch.equal(found, self.pattern.T if turned else self.pattern)
+        return not turned and agrees(self.row, rule, places(self.length), self.length)
+
+
+def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int], keys: int) -> bool:
+    column = torch.arange(keys).view(1, -1)
+    return all(
+        torch.equal(rule(torch.full((1, 1), query), column).expand(1, keys)[0], row(query)) for query in queries
+    )
+
+
+def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
+    """Without keys that all queries see before or after the others; None where they are no squares."""
+    made = []
+    for one in patterns:
+        if isinstance(one, Rows):
+            if one.queries * one.keys <= MOST_ELEMENTS:
+                one = one.whole()
+                if one is None:
+                    return None
+            elif one.queries != one.keys:
+                extra, rows = one.keys - one.queries, one
+                sample = [rows.row(query) for query in places(one.queries)]
+                if extra < 0 or any(row is None for row in sample):
+                    return None
+                ahead = all(bool(row[:extra].all()) for row in sample if row is not None)
+                cut = slice(extra, None) if ahead else slice(0, one.queries)
+                one = Rows(
+                    one.queries, one.queries, lambda q, _, rows=rows, cut=cut: None if rows.row(q) is None else rows.row(q)[cut]
+                )
+        if isinstance(one, torch.Tensor):
+            extra = one.shape[1] - one.shape[0]
+            if extra > 0 and bool(one[:, :extra].all()):
+                one = one[:, extra:]  # keys of no query, which all see: a prefix
+            elif extra > 0 and bool(one[:, -extra:].all()):
+                one = one[:, :-extra]  # or a sink
+            if one.shape[0] != one.shape[1] or not bool(one.any()):
+                return None  # keys that no query sees: padding
+        made.append(Square(one, one.queries if isinstance(one, Rows) else one.shape[0]))
+    return made
 
 
 def mask_of_patterns(patterns: Sequence[Pattern], said: Mask | None) -> Mask | None:
-    """The mask that has these patterns at as many lengths; `said`, by a model's own words, if it has as many pairs."""
+    """The mask that has these patterns at as many lengths; `said`, by a model's own words, if it has the same pairs."""
     if any(pattern is None for pattern in patterns):
         return None
-    squares = [pattern for pattern in patterns if not isinstance(pattern, str)]
     names = {pattern for pattern in patterns if isinstance(pattern, str)}
-    if not squares:
+    wide = [pattern for pattern in patterns if not isinstance(pattern, str)]
+    if not wide:
         plain = Mask.causal() if names == {CAUSAL} else Mask.bidirectional() if names == {FULL} else None
         own = said is not None and said.name.startswith("sliding_window") and names == {CAUSAL}
         return said if own else plain
-    cut = []
-    for one in squares:
-        extra = one.shape[1] - one.shape[0]
-        if extra > 0 and bool(one[:, :extra].all()):
-            one = one[:, extra:]  # keys of no query, which all see: a prefix
-        elif extra > 0 and bool(one[:, -extra:].all()):
-            one = one[:, :-extra]  # or a sink
-        if one.shape[0] == 1 and one.shape[1] > 1:
-            return None  # keys that no query sees: padding
-        if one.shape[0] != one.shape[1] or not bool(one.any()):
-            return None
-        cut.append(one)
-    if said is not None and all(said.pairs(one.shape[0]) == int(one.sum()) for one in cut):
+    squares = squares_of(wide)
+    if not squares:
+        return None
+    try:
+        found = mask_of_squares(squares, names, said)
+    except Unknown:
+        return None
+    told = [one for one in wide if isinstance(one, Rows) and one.told and one.queries == one.keys]
+    if found is None or len(told) < len(wide) or not told:
+        return found
+    return further(max(told, key=lambda one: one.queries), found, squares)
+
+
+def mask_of_squares(squares: Sequence[Square], names: set[str], said: Mask | None) -> Mask | None:
+    def fits(mask: Mask, turned: bool) -> bool:
+        rule = rule_of(mask)
+        if rule is None:
+            return False
+        q = torch.arange(8)
+        full = bool(rule(q.view(-1, 1), q.view(1, -1)).expand(8, 8).all())
+        causal = torch.equal(rule(q.view(-1, 1), q.view(1, -1)).expand(8, 8), q.view(-1, 1) >= q.view(1, -1))
+        if not names <= ({FULL} if full else {CAUSAL} if causal else set()):
+            return False
+        return all(one.is_of(rule, turned) for one in squares)
+
+    if said is not None and fits(said, False):
         return said
-    longest = max(cut, key=lambda one: one.shape[0])
-    for turned in (longest, longest.T):
-        for mask, at in forms_of(turned):
-            if names <= ({CAUSAL} if bool((at(8) == grid(8)[0].ge(grid(8)[1])).all()) else {FULL}) and all(
-                torch.equal(at(one.shape[0]), one if turned is longest else one.T) for one in cut
-            ):
+    longest = max(squares, key=lambda one: one.length)
+    if all(bool(longest.row(query).all()) for query in places(longest.length)) and fits(Mask.bidirectional(), False):
+        return Mask.bidirectional()
+    for turned in (False, True):
+        if turned and isinstance(longest.pattern, Rows):
+            continue
+        for mask in forms_of(lambda query, turned=turned: longest.row(query, turned), longest.length):
+            if fits(mask, turned):
                 return mask
     return None
+
+
+def further(told: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
+    """What a function of a mask says where no step ran: a window wider than all that did."""
+    rule = rule_of(found)
+    # What holds at any length may still know the length at which it was made: then it says nothing about others.
+    def row(query: int) -> torch.Tensor:
+        one = told.row(query, FURTHEST)
+        if one is None:
+            raise Unknown("row")
+        return one
+
+    try:
+        if rule is None or not agrees(row, rule, (0, told.queries // 2, told.queries - 1), FURTHEST):
+            return found
+        if agrees(row, rule, (FURTHEST - 1,), FURTHEST):
+            return found
+        for mask in forms_of(row, FURTHEST):
+            other = rule_of(mask)
+            if other is not None and agrees(row, other, places(FURTHEST), FURTHEST):
+                if all(one.is_of(other) for one in squares):
+                    return mask
+    except Unknown:
+        pass
+    return found

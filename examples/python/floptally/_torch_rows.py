@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ._core import Cost, Error, Mask, Plan, Row
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import torch
 
     from ._torch_trace import Product, Step
+    from ._words import ConventionName, Tower
 
 MAX_NAME = 39
 
@@ -22,6 +23,7 @@ Size = tuple[int, int, int]  #: samples, tokens of each, tokens on the other sid
 
 STATISTICS: dict[str, Callable[[Size], int]] = {
     "passes": lambda s: 1,
+    "sample pairs": lambda s: s[0] ** 2,
     "count": lambda s: s[0],
     "tokens": lambda s: s[0] * s[1],
     "keys": lambda s: s[0] * s[2],
@@ -41,7 +43,12 @@ OF_ARITY = {
     3: ("count", "tokens", "keys", "squares", "crossed", "key squares"),
     GRIDS: ("count", "patches", "patch squares"),
 }
-RULES = {"crossed": Mask.cross_attention(), "key squares": Mask.encoder(), "passes": Mask.measured("passes")}
+RULES = {
+    "crossed": Mask.cross_attention(),
+    "key squares": Mask.encoder(),
+    "passes": Mask.measured("passes"),
+    "sample pairs": Mask.measured("sample_pairs"),
+}
 
 
 def tokens_after(first: int) -> Mask:
@@ -57,6 +64,28 @@ def tokens_after(first: int) -> Mask:
 
 
 AFTER: dict[int, Mask] = {}
+
+
+def in_chunks(name: str) -> Mask:
+    """The chunks of a sequence, the last one of which is filled up, or their squares: ``chunks of 64``."""
+    size, is_square = int(name.rpartition(" ")[2]), name.startswith("chunk squares")
+
+    def count(length: int, past: int, keys: int) -> int:
+        return (-(-length // size)) ** (2 if is_square else 1)
+
+    if name not in CHUNKS:
+        CHUNKS[name] = Mask.from_callable(name.replace(" ", "_"), count)
+    return CHUNKS[name]
+
+
+CHUNKS: dict[str, Mask] = {}
+
+
+def statistic(name: str, size: Size) -> int:
+    if not name.startswith("chunk"):
+        return STATISTICS[name](size)
+    chunks = -(-size[1] // int(name.rpartition(" ")[2]))
+    return size[0] * chunks ** (2 if name.startswith("chunk squares") else 1)
 
 
 def shown(size: Size, arity: int) -> str:
@@ -76,7 +105,7 @@ def batch_of(size: Size, arity: int) -> dict[str, Any]:
 
 def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -> dict[str, Fraction]:
     """The coefficients with Σ coefficient·statistic = value at as many sizes as there are names; without zeros."""
-    rows = [[Fraction(STATISTICS[name](size)) for name in names] + [Fraction(v)] for size, v in zip(sizes, values)]
+    rows = [[Fraction(statistic(name, size)) for name in names] + [Fraction(v)] for size, v in zip(sizes, values)]
     for column in range(len(names)):
         pivot = next((i for i in range(column, len(rows)) if rows[i][column] != 0), None)
         if pivot is None:
@@ -281,8 +310,9 @@ class Table:
     mask_of: Callable[[Series], Mask]
     terms: Mapping[str, str]
     masks_given: bool = False  #: by the caller, whose rules may be none that a convention makes squares of
-    rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
+    chunks: Sequence[int] = ()  #: tokens of what it may count by
     notes: list[str] = field(default_factory=list)
+    rows: dict[tuple[str, str | Mask, str, str], list[int]] = field(default_factory=dict)  #: FLOPs a unit, parameters
     units: dict[str, set[str]] = field(default_factory=dict)  #: what the products of a module are counted by
     stored: set[str] = field(default_factory=set)  #: parameters that a row has
 
@@ -348,7 +378,7 @@ class Table:
         wrong: list[tuple[Size, int]] = []
 
         def at(size: Size) -> Fraction:
-            return sum((c * STATISTICS[name](size) for name, c in found.items()), Fraction(0))
+            return sum((c * statistic(name, size) for name, c in found.items()), Fraction(0))
 
         for names in (OF_ARITY[self.arity], ("passes",) + OF_ARITY[self.arity]):
             # What runs once whatever the batch is told by another batch.
@@ -362,6 +392,17 @@ class Table:
                     return whole
             if names[0] == "passes":
                 found, wrong = kept
+        for chunk in self.chunks:
+            names = ("count", f"chunks of {chunk}", f"chunk squares of {chunk}")
+            of_chunks = {-(-size[1] // chunk): i for i, size in reversed(list(enumerate(self.sizes))) if size[0] == self.sizes[0][0]}
+            used = [i for _, i in sorted(of_chunks.items())][:3]
+            by_chunks = solved([self.sizes[i] for i in used], [values[i] for i in used], names) if len(used) == 3 else {}
+            if by_chunks and all(c.denominator == 1 and c >= 0 for c in by_chunks.values()):
+                if all(v == sum(c * statistic(name, size) for name, c in by_chunks.items()) for size, v in zip(self.sizes, values)):
+                    return {name: int(c) for name, c in by_chunks.items()}
+        each, rest = divmod(values[0], self.sizes[0][0] ** 2)
+        if not rest and each > 0 and all(v == each * size[0] ** 2 for size, v in zip(self.sizes, values)):
+            return {"sample pairs": each}
         if wrong:
             raise Error(where, f"{op} counts {self.why_not(values, wrong, at)}")
         for name, c in found.items():
@@ -376,6 +417,14 @@ class Table:
     def is_other(self, index: int) -> bool:
         """Whether a size is the first one of another batch."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
+
+    def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
+        """The shorter length that would count as much, or 0."""
+        short, long = 0, size[1]
+        while long - short > 1:
+            middle = (short + long) // 2
+            short, long = (middle, long) if at((size[0], middle, size[2])) <= value else (short, middle)
+        return short if short and at((size[0], short, size[2])) == value else 0
 
     def why_not(
         self, values: Sequence[int], wrong: Sequence[tuple[Size, int]], at: Callable[[Size], Fraction]
@@ -394,8 +443,14 @@ class Table:
             if before == value:
                 return base + ": the same for any batch, as a product that runs once for all samples"
             if value * 4 == before * batches[0][0][0] ** 2:
-                return base + ": with the square of the batch, so that samples meet each other"
+                return base + ": with the square of the batch, so that samples meet each other, and with the length"
         else:
+            far = max(self.sizes, key=lambda one: one[1])
+            if [s for s, _ in wrong] == [far] and len(self.sizes) > 6:
+                shorter = self.length_of(value, far, at)
+                if shorter:
+                    return base + f": as many as length {shorter} has, to which it cuts what it is given"
+                return base + f": it counts otherwise beyond length {max(s[1] for s in self.sizes if s != far)}"
             points = [(s[1], v) for s, v in of_size.items() if s[0] == 2 and s[2] == self.sizes[0][2]]
             if len(points) >= 5 and is_cubic(points):
                 return base + ": with the third power of the length"
@@ -610,7 +665,7 @@ class Table:
     # -- notes --------------------------------------------------------------------------------------------------------
 
     @property
-    def convention(self) -> str:
+    def convention(self) -> ConventionName:
         return "torch_flop_counter" if self.fused else "torch_flop_counter_eager"
 
     def said(self, sizes: Iterable[Size]) -> str:
@@ -642,6 +697,14 @@ class Table:
                 "what runs once for each pass of the model, whatever its batch, is counted by measured(passes): 1 of "
                 "what is given as lengths, and what measured={'passes': n} or Tally.add_measured says"
             )
+        chunked = sorted({unit.rpartition(" ")[2] for _, unit, _, _ in self.rows if str(unit).startswith("chunk")})
+        if chunked:
+            notes.append(f"counts by chunks of {', '.join(chunked)} tokens, of which the last one is filled up")
+        if self.pairs_samples:
+            notes.append(
+                "what every two samples of a step do together is counted by measured(sample_pairs): the square of the "
+                "batch that meets, by measured={'sample_pairs': n * n} or Tally.add_measured"
+            )
         return notes + list(dict.fromkeys(self.notes))
 
     # -- rows ---------------------------------------------------------------------------------------------------------
@@ -660,26 +723,37 @@ class Table:
     def made(self, plain: bool = False) -> Cost:
         """The cost; `plain`: with every pair under every mask, as PyTorch counts it."""
         short = self.names.short(component for component, _, _, _ in self.rows)
-        tower = "vision" if self.arity == GRIDS else "text"
+        tower: Tower = "vision" if self.arity == GRIDS else "text"
         every = Mask.bidirectional().in_tower(tower)
         rows = []
         for (component, unit, term, weight), (flops, parameters) in self.rows.items():
-            of: str | Mask = {"patches": "tokens"}.get(unit, unit) if isinstance(unit, str) else unit
+            of: Any = {"patches": "tokens"}.get(unit, unit) if isinstance(unit, str) else unit
             if isinstance(unit, str) and unit in RULES:
                 of = RULES[unit]
             elif isinstance(unit, str) and unit.startswith("after "):
                 of = tokens_after(int(unit.removeprefix("after ")))
+            elif isinstance(unit, str) and unit.startswith("chunk"):
+                of = in_chunks(unit)
             elif isinstance(unit, Mask):
                 of = every if plain else unit.in_tower(tower)
-            rows.append(Row(short[component], of, term, flops, parameters, weight=weight, tower=tower))
+            rows.append(Row(short[component], of, cast(Any, term), flops, parameters, weight=weight, tower=tower))
         return Cost.from_rows(rows, model_type=self.names.root, notes=[] if plain else self.all_notes())
+
+    @property
+    def pairs_samples(self) -> bool:
+        return any(unit == "sample pairs" for _, unit, _, _ in self.rows)
+
+    def batch_of(self, size: Size) -> dict[str, Any]:
+        batch = batch_of(size, self.arity)
+        return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
 
     def checked(self) -> Cost:
         """The library's count of every step must be PyTorch's, but for what a note takes off; under masks too, which the
         convention makes squares of, where it knows them."""
         plain, made = self.made(plain=True), self.made()
         for size, step in zip(self.sizes, self.steps):
-            counted = plain.flops(convention=self.convention, **batch_of(size, self.arity)).total
+            batch = self.batch_of(size)
+            counted = plain.flops(convention=self.convention, **batch).total
             excess = sum(product.groups_excess for product in step.products)
             if counted + excess + step.recomputed != step.total:
                 raise Error(
@@ -687,7 +761,7 @@ class Table:
                     f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it "
                     f"{counted + step.recomputed}",
                 )
-            if not self.masks_given and made.flops(convention=self.convention, **batch_of(size, self.arity)).total != counted:
+            if not self.masks_given and made.flops(convention=self.convention, **batch).total != counted:
                 raise Error("masks", f"{', '.join(mask.name for mask in made.masks)} count other squares than {counted}")
         return made
 
@@ -703,7 +777,7 @@ class Table:
         plan = Plan(recompute_components=[name for name, whole in once.items() if whole])
         plain = self.made(plain=True)
         for size, step in zip(self.sizes, self.steps):
-            batch = batch_of(size, self.arity)
+            batch = self.batch_of(size)
             again = plain.flops(convention=self.convention, plan=plan, **batch).executed.recompute
             if again != step.recomputed:
                 self.notes.append(

@@ -14,7 +14,7 @@ import contextlib
 import copy
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from math import prod
 from typing import Any
 
@@ -35,12 +35,15 @@ from ._torch_masks import (
     Pattern,
     Scores,
     both,
+    fills,
     is_dead,
     is_false,
     is_true,
     is_zero,
     pattern_in,
     pattern_of_function,
+    pattern_of_window,
+    triangle,
 )
 
 # Products that the counter has no formula for. Those of other libraries' kernels are told by their namespace.
@@ -83,6 +86,11 @@ class Step:
     used: dict[str, str] = field(default_factory=dict)  #: the first module that read a parameter
     recomputed: int = 0  #: of the total: forward products that the backward ran again
     uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
+    operators: int = 0  #: that ran, forward and backward
+
+
+class TooLong(Exception):
+    """A step ran more operators than it was given: it loops over tokens."""
 
 
 class Tag:
@@ -116,6 +124,9 @@ def tensors_in(value: object) -> Iterator[torch.Tensor]:
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from tensors_in(inner)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for one in fields(value):
+            yield from tensors_in(getattr(value, one.name, None))
 
 
 class Recorder(TorchDispatchMode):
@@ -123,9 +134,11 @@ class Recorder(TorchDispatchMode):
 
     supports_higher_order_operators = True
 
-    def __init__(self, registry: Mapping[Any, Any], real: bool) -> None:
+    def __init__(self, registry: Mapping[Any, Any], real: bool, most_operators: int) -> None:
         super().__init__()
         self.registry = registry
+        self.most_operators = most_operators
+        self.most_elements = MOST_ELEMENTS if most_operators == 0 else MOST_ELEMENTS >> 3
         self.modules: list[str] = []  # the modules that run, innermost last
         self.in_forward = True
         self.step = Step(0)
@@ -157,6 +170,9 @@ class Recorder(TorchDispatchMode):
         kwargs = kwargs or {}
         if getattr(func, "namespace", "") == "prim":
             return func(*args, **kwargs)  # on which device a tensor is
+        self.step.operators += 1
+        if self.step.operators > self.most_operators > 0:
+            raise TooLong(f"more than {self.most_operators} operators")
         inputs = list(tensors_in(args)) + list(tensors_in(kwargs))
         if DECIDED_BY_VALUES & set(getattr(func, "tags", ())):
             value = self.constants.computed(func, args, kwargs, inputs)
@@ -168,7 +184,11 @@ class Recorder(TorchDispatchMode):
                 return found
         out = func(*args, **kwargs)
         made = sum(one.numel() for one in tensors_in(out))
-        value = self.constants.computed(func, args, kwargs, inputs) if 0 < made <= MOST_ELEMENTS else None
+        value = how = None
+        if 0 < made <= self.most_elements:
+            value = self.constants.computed(func, args, kwargs, inputs)
+        if value is None and made > 0:
+            how = self.constants.made_by(func, args, kwargs, inputs)
         packet = getattr(func, "_overloadpacket", func)
         formula = self.registry.get(packet)
         # A registered formula takes tensors and gives an int.
@@ -196,10 +216,17 @@ class Recorder(TorchDispatchMode):
             elements, _ = self.step.softmax.get(module, (0, 0))
             self.step.softmax[module] = elements + inputs[0].numel(), len(self.step.products)
         self.follow(name, module, func, inputs, args, out, product)
+        if how is not None and fills(func):
+            out._floptally_tag = NOTHING
         if value is not None:
             self.constants.remember(out, value)
         elif getattr(func, "_schema", None) is not None and func._schema.is_mutable and inputs:
-            self.constants.spoil(inputs[0])
+            if how is not None and out is inputs[0] and out._base is None and self.constants.of(out) is None:
+                self.constants.remember_how(out, how)
+            else:
+                self.constants.spoil(inputs[0])
+        elif how is not None:
+            self.constants.remember_how(out, how)
         return out
 
     def fake_of(self, value: torch.Tensor) -> torch.Tensor:
@@ -322,7 +349,7 @@ class Recorder(TorchDispatchMode):
                     for one in mark.products:
                         one.pattern = mark.pattern
             return Scores([product], product.pattern) if product.kind == "activations" and not product.softmax else None
-        if all(self.constants.of(one) is not None for one in inputs):
+        if all(self.constants.known(one) is not None for one in inputs):
             return None  # its values say more than how they were made
         pattern: Pattern = FULL
         products: list[Product] = []
@@ -336,13 +363,12 @@ class Recorder(TorchDispatchMode):
                 pattern = both(pattern, self.constants.alive(inputs[1], is_true))
         elif name == "where" and len(inputs) == 3:
             for taken, turn in ((inputs[2], False), (inputs[1], True)):
-                value = self.constants.of(taken)
-                if value is not None and value.numel() and bool(((value < DEAD) | (value == 0)).all()):
+                if self.constants.all_are(taken, lambda value: (value < DEAD) | (value == 0)):
                     pattern = both(pattern, self.constants.alive(inputs[0], is_true if turn else is_false))
                     break
         elif name in ("tril", "tril_", "triu", "triu_") and marks:
-            ones = torch.ones(inputs[0].shape[-2:], dtype=torch.bool)
-            pattern = both(pattern, getattr(ones, name.rstrip("_"))(*args[1:]))
+            shift = args[1] if len(args) > 1 else 0
+            pattern = both(pattern, triangle(name, shift, *inputs[0].shape[-2:]))
         elif dead is not None:
             for one in inputs:
                 if not hasattr(one, "_floptally_scores") and one.dim() > 0 and (marks or dead is is_dead):
@@ -417,8 +443,9 @@ def product_of(
         if name in ("_varlen_attn", "_flash_attention_forward", "_efficient_attention_forward"):
             dims = packed_dims(name, given, query, key, value)
             causal = [given.get("is_causal"), given.get("custom_mask_type")]
-        if name == "_varlen_attn":
-            pattern = pattern_of_window(given.get("window_size") or [-1, -1], dims[1], dims[2])
+        window = window_of(given)
+        if window is not None:
+            pattern = pattern_of_window(window, dims[1], dims[2])
         elif name == "flex_attention":
             pattern = pattern_of_flex(args, query.shape[-2], key.shape[-2])
         elif mask is not None:
@@ -428,9 +455,9 @@ def product_of(
             elif pattern is None and tag_of(mask).weights and not hasattr(mask, "_floptally_scores"):
                 pattern = FULL  # a bias that is learned
         if any(causal):
-            pattern = CAUSAL
+            pattern = both(CAUSAL, pattern) if window is not None else CAUSAL
     elif own:
-        return operator_product(name, flops, list(tensors_in(args)))
+        return operator_product(name, flops, list(tensors_in(args)), told_pattern(given))
     else:
         first = 1 if name in ("addmm", "baddbmm") else 0
         operands = list(args[first : first + 2])
@@ -444,10 +471,36 @@ def product_of(
     return Product("", name, kind, flops, dims, tuple(weights), 0, pattern, kind == "attention")
 
 
-def operator_product(name: str, flops: int, operands: list[torch.Tensor]) -> Product:
+def operator_product(name: str, flops: int, operands: list[torch.Tensor], pattern: Pattern = None) -> Product:
     """A user's operator with a user's formula."""
     weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
-    return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, None)
+    return Product("", name, "weight" if weights else "operator", flops, (), tuple(weights), 0, pattern)
+
+
+def window_of(given: Mapping[str, Any]) -> tuple[int, int] | None:
+    """Tokens to the left and to the right, by the names of a kernel's arguments; -1: all."""
+    window = given.get("window_size")
+    if isinstance(window, (list, tuple)) and len(window) == 2:
+        return int(window[0]), int(window[1])
+    sides = given.get("window_size_left"), given.get("window_size_right")
+    if sides == (None, None):
+        return None
+    return int(-1 if sides[0] is None else sides[0]), int(-1 if sides[1] is None else sides[1])
+
+
+def told_pattern(given: Mapping[str, Any]) -> Pattern:
+    """Attention of another library: what its arguments say, where they have the usual names."""
+    causal = next((given[one] for one in ("causal", "is_causal") if isinstance(given.get(one), bool)), None)
+    operands = [given.get(one) for one in ("q", "query", "k", "key")]
+    query, key = [one for one in operands if isinstance(one, torch.Tensor)] or (None, None)
+    window = window_of(given)
+    if causal is None or query is None or key is None or query.dim() not in (3, 4):
+        return None
+    lengths = [given.get(one) for one in ("max_seqlen_q", "max_q", "max_seqlen_k", "max_k")]
+    said = [int(one) for one in lengths if isinstance(one, int)]
+    queries, keys = said if len(said) == 2 else (query.shape[-3], key.shape[-3])
+    pattern = pattern_of_window(window or (-1, -1), queries, keys)
+    return both(CAUSAL, pattern) if causal else pattern
 
 
 def packed_dims(name: str, given: Mapping[str, Any], query: Any, key: Any, value: Any) -> tuple[int, ...]:
@@ -464,26 +517,17 @@ def packed_dims(name: str, given: Mapping[str, Any], query: Any, key: Any, value
     return heads, queries, keys, query.shape[-1], value.shape[-1]
 
 
-def pattern_of_window(window: Iterable[int], queries: int, keys: int) -> Pattern:
-    left, right = window
-    if left < 0 and right < 0:
-        return FULL
-    if left < 0 and right == 0 and queries == keys:
-        return CAUSAL
-    return pattern_of_function(
-        lambda b, h, q, k: ((left < 0) | (q - k <= left)) & ((right < 0) | (k - q <= right)), queries, keys
-    )
-
-
 def pattern_of_flex(args: tuple[Any, ...], queries: int, keys: int) -> Pattern:
     """Flex attention's own block mask says what it attends, and its function of scores may."""
     score_mod, block_mask = args[3], args[4]
-    pattern = pattern_of_function(block_mask[-1], queries, keys)
+    heads = args[0].shape[1]
+    pattern = pattern_of_function(block_mask[-1], queries, keys, heads)
     if getattr(score_mod, "__name__", "") != "_identity":
         zero = torch.zeros(())
-        pattern = both(
-            pattern, pattern_of_function(lambda b, h, q, k: score_mod(zero, b, h, q, k) > DEAD, queries, keys)
+        biased = pattern_of_function(
+            lambda b, h, q, k: torch.as_tensor(score_mod(zero, b, h, q, k)), queries, keys, heads, is_dead
         )
+        pattern = both(pattern, biased)
     return pattern
 
 
@@ -580,14 +624,16 @@ def run_step(
     loss: Callable[[Any], torch.Tensor],
     plain: Iterable[str],
     formulas: Mapping[Any, Any],
+    most_operators: int = 0,
 ) -> Step:
     """Forward, loss and backward of a copy. `plain`: inputs that are no data, as positions. No `mode`: on real tensors.
+    With `most_operators` it is a long step, which ends with TooLong at more of them.
     """
     handles = []
     no_data = frozenset(plain)
     counter = FlopCounterMode(display=False, custom_mapping=dict(formulas))
     counter.mod_tracker = NoModules()  # type: ignore[assignment]  # its own hooks, which a gradient inside of a forward does not pass
-    recorder = Recorder(counter.flop_registry, mode is None)
+    recorder = Recorder(counter.flop_registry, mode is None, most_operators)
 
     def enter(name: str) -> Callable[..., None]:
         return lambda *_: recorder.modules.append(name)

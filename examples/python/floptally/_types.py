@@ -57,7 +57,8 @@ class TimesComponents(Protocol):
 
 
 class Later(Protocol):
-    """A microbatch whose numbers are still on their way."""
+    """A microbatch whose numbers are still on their way. One that has ``failed(problem)`` too is told there why it cannot be
+    counted, and its step is left out."""
 
     def done(self) -> bool: ...
 

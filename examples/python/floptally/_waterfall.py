@@ -17,6 +17,7 @@ from ._html import to_html
 
 if TYPE_CHECKING:
     from ._core import Accelerator, Breakdown, MaskedTiles
+    from ._words import Precision, Schedule
 
 STAYS: Any = ...  # a choice that is not given
 
@@ -177,11 +178,12 @@ class Waterfall:
 
     @property
     def seconds(self) -> float:
-        """Of the step."""
+        """Seconds of the step."""
         return float(self._found["seconds"])
 
     @property
     def gpus(self) -> int:
+        """GPUs that took part."""
         return int(self._found["gpus"])
 
     @property
@@ -209,7 +211,7 @@ class Waterfall:
         gpus: int | None = STAYS,
         accelerator: str | Accelerator | None = STAYS,
         peak_tflops: float | None = STAYS,
-        precision: str | None = STAYS,
+        precision: Precision | None = STAYS,
         precisions: str | None = STAYS,
         clock_mhz: float | None = STAYS,
         apart: Mapping[str, float] | None = STAYS,
@@ -219,7 +221,7 @@ class Waterfall:
         pp: int | None = STAYS,
         vpp: int | None = STAYS,
         microbatches: int | None = STAYS,
-        schedule: str | None = STAYS,
+        schedule: Schedule | None = STAYS,
         memory_tbps: float | None = STAYS,
         batches: int | None = STAYS,
         weight_bits: int | None = STAYS,

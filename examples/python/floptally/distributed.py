@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     import torch
     from torch.distributed import ProcessGroup
 
+    from ._words import ConventionName, ScopeName
+
 __all__ = [
     "Extremes", "Reduction", "SequenceRatios", "TorchReducer", "all_reduce", "all_reduce_extremes", "all_reduce_ratio",
     "all_reduce_sequences",
 ]  # fmt: skip
 
-Scopes = Mapping[str, "str | Scope"]
+Scopes = Mapping[str, "ScopeName | Scope"]
 _SIGN = 1 << 63
 
 
@@ -102,9 +104,9 @@ class Reduction:
         *,
         group: ProcessGroup | None = None,
         layout: ParallelLayout | None = None,
-        scope: str | Scope = "microbatch",
+        scope: ScopeName | Scope = "microbatch",
         other_scopes: Scopes | None = None,
-        convention: str = "exact",
+        convention: ConventionName = "exact",
         plan: Plan | None = None,
         device: torch.device | str | None = None,
     ) -> None:
@@ -114,7 +116,7 @@ class Reduction:
         self.plan = plan
         self.cost = like if isinstance(like, Cost) else None
         self._like = like if isinstance(like, Cost) else like.copy()
-        self._scopes: tuple[str | Scope, dict[str, str | Scope]] = (scope, dict(other_scopes or {}))
+        self._scopes: tuple[ScopeName | Scope, dict[str, ScopeName | Scope]] = (scope, dict(other_scopes or {}))
         self._group, self._device = group, device
         self._layout = layout
         self._made: tuple[TorchReducer, TallyReduction] | None = None
@@ -162,7 +164,7 @@ class Reduction:
 def all_reduce(
     tally: Tally,
     group: ProcessGroup | None = None,
-    scope: str | Scope = "microbatch",
+    scope: ScopeName | Scope = "microbatch",
     *,
     layout: ParallelLayout | None = None,
     other_scopes: Scopes | None = None,
@@ -187,7 +189,7 @@ def all_reduce_ratio(
     numerator: int,
     denominator: int,
     group: ProcessGroup | None = None,
-    scope: str | Scope = "microbatch",
+    scope: ScopeName | Scope = "microbatch",
     *,
     layout: ParallelLayout | None = None,
 ) -> tuple[int, int]:
@@ -225,9 +227,9 @@ def all_reduce_sequences(
     layout: ParallelLayout,
     within: ProcessGroup | None = None,
     over_dp: ProcessGroup | None = None,
-    scope: str | Scope = "context_slice",
+    scope: ScopeName | Scope = "context_slice",
     of: Callable[[float], float] | None = None,
-    denominator_scope: str | Scope | None = None,
+    denominator_scope: ScopeName | Scope | None = None,
     different_scopes: bool = False,
 ) -> SequenceRatios:
     """Ratios of ratios, as the perplexity of sequences that context parallelism cuts.
@@ -265,7 +267,7 @@ class Extremes(NamedTuple):
 def all_reduce_extremes(
     values: Iterable[int],
     group: ProcessGroup | None = None,
-    scope: str | Scope = "microbatch",
+    scope: ScopeName | Scope = "microbatch",
     *,
     layout: ParallelLayout | None = None,
 ) -> Extremes:

@@ -26,9 +26,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from . import Cost, Error, cost
+
+if TYPE_CHECKING:
+    from ._words import ConventionName
 
 PHASES = ("fwd", "bwd", "e2e")
 _KEYS = (
@@ -52,7 +55,7 @@ class KernelTimes:
     reasons: Mapping[Cell, str] = field(default_factory=dict)  # why a cell is missing, where the file says so
     config: dict[str, Any] | None = None
     components: tuple[str, ...] = ()
-    convention: str = "exact"
+    convention: ConventionName = "exact"
     contextual: int = 0
     targets: int = 0
     peak_tflops: float | None = None
@@ -151,7 +154,7 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
         reasons=reasons,
         config=None if config is None else dict(config),
         components=tuple(components),
-        convention=str(source.get("convention", "exact")),
+        convention=cast(Any, str(source.get("convention", "exact"))),
         contextual=_count(source.get("contextual", 0), "contextual", 0),
         targets=_count(source.get("targets", 0), "targets", 0),
         peak_tflops=None if peak is None else _positive(peak, "peak_tflops"),

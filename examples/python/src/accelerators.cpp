@@ -8,6 +8,8 @@
 
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
+#include <floptally/hardware/precision_words.hpp>
+#include <floptally/step/report.hpp>
 #include <floptally/text/error.hpp>
 
 #include "did_you_mean.hpp"
@@ -17,10 +19,15 @@ namespace floptally::detail::python {
 
 namespace {
 
-/// A precision by its name, or a dtype of a framework, which writes itself as "torch.bfloat16".
+/// A precision by its name, or a dtype of a framework, which has a name or writes itself as "torch.bfloat16".
 precision to_precision(py::handle used) {
-    const auto text = py::str(used).cast<std::string>();
-    const std::string name = py::isinstance<py::str>(used) ? text : text.substr(text.rfind('.') + 1);
+    const bool is_text = py::isinstance<py::str>(used);
+    const char* const own = is_text                         ? nullptr
+                            : py::hasattr(used, "name")     ? "name"
+                            : py::hasattr(used, "__name__") ? "__name__"
+                                                            : nullptr;
+    const auto name =
+        py::str(own == nullptr ? py::reinterpret_borrow<py::object>(used) : used.attr(own)).cast<std::string>();
     try {
         return precision_named(name);
     } catch (const error& problem) {
@@ -28,14 +35,17 @@ precision to_precision(py::handle used) {
         for (std::size_t i = 0; i < precision_count; ++i) {
             known.push_back(floptally::name(static_cast<precision>(i)));
         }
-        known.insert(known.end(), {"bfloat16", "float16", "float32", "float64"});
-        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
+        for (const precision_word& word : precision_words) {
+            known.push_back(word.text);
+        }
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(precision_core(name), known)));
     }
 }
 
 template <auto Text>
-void text_property(const py::class_<accelerator>& type, const char* name) {
-    property(type, name, [](const accelerator& a) { return std::string(a.*Text); });
+void text_property(const py::class_<accelerator>& type, const char* name, const char* meaning) {
+    property(
+        type, name, [](const accelerator& a) { return std::string(a.*Text); }, meaning);
 }
 
 }  // namespace
@@ -70,25 +80,41 @@ chosen_peak peak_of(const arguments& given) {
                    kind ? std::optional(to_text(kind, "peak_kind")) : std::nullopt, given["clock_mhz"]);
 }
 
-void warn_above_peak(double mfu) {
-    if (mfu > 1 && PyErr_WarnEx(PyExc_RuntimeWarning,
-                                ("mfu: " + to_percent(mfu) +
-                                 " is more than the peak allows: seconds, gpus or the peak cannot all be right")
-                                    .c_str(),
-                                1) != 0) {
+void warn(const std::string& text) {
+    if (!text.empty() && PyErr_WarnEx(PyExc_RuntimeWarning, text.c_str(), 1) != 0) {
         throw py::error_already_set();
+    }
+}
+
+void warn_above_peak(double mfu) {
+    if (mfu > 1) {
+        warn("mfu: " + to_percent(mfu) +
+             " is more than the peak allows: seconds, gpus or the peak cannot all be right");
+    }
+}
+
+void warn_if_absurd(double mfu, counted_passes counted) {
+    warn_above_peak(mfu);
+    if (mfu <= 1) {
+        const std::string doubt = doubt_of(mfu, counted);
+        warn(doubt.empty() ? doubt : "mfu: " + doubt);
     }
 }
 
 void bind_accelerators(py::module_& module) {
     const py::class_<accelerator> type(module, "Accelerator",
                                        "A part and its dense peaks, each with its public source.");
-    text_property<&accelerator::name>(type, "name");
-    text_property<&accelerator::vendor>(type, "vendor");
-    text_property<&accelerator::form_factor>(type, "form_factor");
-    text_property<&accelerator::note>(type, "note");
-    property(type, "source", [](const accelerator& a) { return std::string(a.source.title); });
-    property(type, "source_url", [](const accelerator& a) { return std::string(a.source.url); });
+    made_elsewhere(type, "floptally.accelerator(name)");
+    text_property<&accelerator::name>(type, "name", "The name that it has here: \"H100 SXM\".");
+    text_property<&accelerator::vendor>(type, "vendor", "Who makes it: \"NVIDIA\", \"AMD\", …");
+    text_property<&accelerator::form_factor>(type, "form_factor",
+                                             "As the vendor calls its board or package: \"SXM5\", …");
+    text_property<&accelerator::note>(type, "note", "What its figures are of, where that needs words.");
+    property(
+        type, "source", [](const accelerator& a) { return std::string(a.source.title); },
+        "The title of the document that its figures are from.");
+    property(
+        type, "source_url", [](const accelerator& a) { return std::string(a.source.url); }, "Where that document is.");
     property(
         type, "quality", [](const accelerator& a) { return std::string(name(a.quality)); },
         "How good the source is: vendor_document, vendor_slide or third_party.");

@@ -5,6 +5,7 @@
 #include <pybind11/pybind11.h>
 #include <string>
 
+#include <floptally/count/training_plan.hpp>
 #include <floptally/hardware/peak.hpp>
 
 #include "binding.hpp"
@@ -22,7 +23,12 @@ namespace floptally::detail::python {
 /// By the arguments of those names.
 [[nodiscard]] chosen_peak peak_of(const arguments& given);
 
-/// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak: said once at each place, as a warning.
+/// Says a text, where there is one, as a warning: once at each place.
+void warn(const std::string& text);
+
+/// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak.
 void warn_above_peak(double mfu);
+/// The same of one that is far too small as well.
+void warn_if_absurd(double mfu, counted_passes counted);
 
 }  // namespace floptally::detail::python

@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::python {
 
@@ -66,7 +66,8 @@ template <class OtherName>
 }
 
 [[noreturn]] void refuse_export(std::string_view field, const py::error_already_set& problem) {
-    throw error(field, "cannot be read through DLPack: " + py::str(problem.value()).cast<std::string>());
+    const auto text = py::str(problem.value()).cast<std::string>();  // PyTorch's goes on with where it was raised
+    throw error(field, "cannot be read through DLPack: " + text.substr(0, text.find('\n')));
 }
 
 const dl_exchange_api* exchange_api_of(py::handle value) {
@@ -266,7 +267,8 @@ void require_in_host_memory(py::handle value, std::string_view field) {
     }
 }
 
-integers::integers(py::handle value, std::string_view field, std::size_t columns) : array_(value, field) {
+integers::integers(py::handle value, std::string_view field, std::size_t columns, bool takes_bools)
+    : array_(value, field), takes_bools_(takes_bools) {
     if (array_.is_array()) {
         view_array(field, columns);
     } else if (is_sequence(value)) {
@@ -337,7 +339,10 @@ void integers::append(py::handle item, std::string_view field, std::size_t index
     }
 }
 
-std::int64_t integers::to_integer(py::handle item, std::string_view field, std::size_t index) {
+std::int64_t integers::to_integer(py::handle item, std::string_view field, std::size_t index) const {
+    if (takes_bools_ && PyBool_Check(item.ptr()) != 0) {
+        return item.ptr() == Py_True ? 1 : 0;
+    }
     const py::object number = index_of(item);
     if (number) {
         int overflowed = 0;
@@ -365,7 +370,7 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
     std::size_t rows = 0;
     std::size_t columns = 0;
     for (const py::handle row : py::reinterpret_borrow<py::object>(value)) {
-        const integers numbers(row, indexed(field, rows));
+        const integers numbers(row, indexed(field, rows), 0, true);
         numbers.view().visit([&](const auto& own) {
             columns = rows == 0 ? own.size() : columns;
             if (own.size() != columns) {

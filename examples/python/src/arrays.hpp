@@ -114,8 +114,8 @@ void require_in_host_memory(py::handle value, std::string_view field);
 /// The integers of an argument: those of an array or a tensor where they stand, those of a list copied.
 class integers {
   public:
-    /// `columns`: an array may have a second dimension of so many (0: it may not).
-    integers(py::handle value, std::string_view field, std::size_t columns = 0);
+    /// `columns`: an array may have a second dimension of so many (0: it may not). `takes_bools`: of a list.
+    integers(py::handle value, std::string_view field, std::size_t columns = 0, bool takes_bools = false);
     integers(const integers&) = delete;  // the view may be of own numbers
     integers& operator=(const integers&) = delete;
 
@@ -128,9 +128,10 @@ class integers {
     bool view_of(const element_type& type);
     void append_all(py::handle list, std::string_view field, std::size_t columns);
     void append(py::handle item, std::string_view field, std::size_t index, std::size_t columns);
-    [[nodiscard]] static std::int64_t to_integer(py::handle item, std::string_view field, std::size_t index);
+    [[nodiscard]] std::int64_t to_integer(py::handle item, std::string_view field, std::size_t index) const;
 
     array_argument array_;
+    bool takes_bools_ = false;
     integer_view view_;
     std::vector<std::int64_t> copied_;
 };

@@ -37,7 +37,7 @@ std::vector<std::string> listed(std::string_view text) {
 }  // namespace
 
 definition::definition(std::string_view written, std::string meaning, const char* self)
-    : name(written.substr(0, written.find('('))) {
+    : name(written.substr(0, written.find('('))), called(name) {
     std::vector<std::string> parts = listed(written.substr(name.size() + 1, written.size() - name.size() - 2));
     if (!parts.empty() && parts.front() == "self") {
         parts.erase(parts.begin());
@@ -67,7 +67,7 @@ definition::definition(std::string_view written, std::string meaning, const char
 arguments::arguments(const definition& of, PyObject* const* values, Py_ssize_t positional, PyObject* names)
     : of_(of), positional_(static_cast<std::size_t>(positional)) {
     if (positional_ > of.positional) {
-        throw py::type_error(of.name + "() takes " + std::to_string(of.positional) + " positional argument" +
+        throw py::type_error(of.called + "() takes " + std::to_string(of.positional) + " positional argument" +
                              (of.positional == 1 ? "" : "s") + " but " + std::to_string(positional_) +
                              (positional_ == 1 ? " was given" : " were given"));
     }
@@ -83,7 +83,7 @@ arguments::arguments(const definition& of, PyObject* const* values, Py_ssize_t p
             break;
         }
         if (!given(one.name)) {
-            throw py::type_error(of.name + "() missing required argument: '" + one.name + "'");
+            throw py::type_error(of.called + "() missing required argument: '" + one.name + "'");
         }
     }
 }
@@ -103,7 +103,7 @@ void arguments::take_named(PyObject* name, PyObject* value) {
             for (const definition::parameter& one : of_.parameters) {
                 known.push_back(one.name);
             }
-            throw py::type_error(of_.name + "() got an unexpected keyword argument '" + word + "'" +
+            throw py::type_error(of_.called + "() got an unexpected keyword argument '" + word + "'" +
                                  did_you_mean(word, known));
         }
         others_ = others_ ? others_ : py::dict();
@@ -112,7 +112,7 @@ void arguments::take_named(PyObject* name, PyObject* value) {
     }
     auto* const end_of_given = given_.data() + count_;
     if (std::any_of(given_.data(), end_of_given, [&](const auto& one) { return one.of == &*found; })) {
-        throw py::type_error(of_.name + "() got multiple values for argument '" + found->name + "'");
+        throw py::type_error(of_.called + "() got multiple values for argument '" + found->name + "'");
     }
     given_.at(count_++) = {&*found, value};
 }
@@ -137,9 +137,8 @@ py::dict arguments::named() const {
     return all;
 }
 
-void arguments::refuse_type(std::string_view name) const {
-    throw py::type_error(of_.name + "(): " + std::string(name) +
-                         " is of a type that it does not take: " + shown((*this)[name]));
+void arguments::refuse_type(std::string_view name, const std::string& expected) const {
+    throw py::type_error(std::string(name) + ": must be " + expected + ", got " + shown((*this)[name]));
 }
 
 named_arguments::named_arguments(const definition& of, py::dict named)
@@ -183,10 +182,37 @@ definition& defined(std::string_view written, std::string meaning, const char* s
 
 const definition* add_method(py::handle type, std::string_view written, std::string meaning, vectorcall as) {
     definition& made = defined(written, std::move(meaning), "$self, /", as);
+    if (made.name == "__init__") {
+        made.called = type.attr("__name__").cast<std::string>();
+    }
     py::setattr(type, made.name.c_str(),
                 py::reinterpret_steal<py::object>(
                     PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &made.method)));
     return &made;
+}
+
+namespace {
+
+PyObject* refuse_making(PyObject* self, PyObject* const* /*values*/, Py_ssize_t /*positional*/, PyObject* /*names*/) {
+    try {
+        const py::handle type = py::type::handle_of(self);
+        throw py::type_error(type.attr("__name__").cast<std::string>() + "() makes none: use " +
+                             type.attr("_made_by").cast<std::string>());
+    } catch (...) {
+        return raised();
+    }
+}
+
+}  // namespace
+
+void made_elsewhere(py::handle type, const std::string& makers) {
+    static PyMethodDef refusal{
+        "__init__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(static_cast<vectorcall>(refuse_making))),
+        METH_FASTCALL | METH_KEYWORDS, "__init__($self, /, *args, **kwargs)\n--\n\n"};
+    py::setattr(type, "_made_by", py::str(makers));
+    py::setattr(
+        type, "__init__",
+        py::reinterpret_steal<py::object>(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &refusal)));
 }
 
 const definition* add_static(py::handle type, std::string_view written, std::string meaning, vectorcall as) {

@@ -38,12 +38,39 @@ struct definition {
         py::object default_value;  ///< null where it must be given
     };
     std::string name;
+    std::string called;  ///< as a caller writes it: of `__init__` the name of its class
     std::vector<parameter> parameters{};
     std::size_t positional = 0;  ///< those that may stand without their name
     bool takes_others = false;   ///< "**axes"
     std::string text;            ///< as `inspect` and `help` read it
     PyMethodDef method{};
 };
+
+/// A type as an error names it: "a floptally.Plan", "a list of str".
+template <class T>
+[[nodiscard]] std::string type_words() {
+    using value = std::remove_cvref_t<T>;
+    if constexpr (std::is_same_v<value, bool>) {
+        return "True or False";
+    } else if constexpr (std::integral<value>) {
+        return "an integer";
+    } else if constexpr (std::is_same_v<value, std::string>) {
+        return "a str";
+    } else if constexpr (std::is_same_v<value, py::dict>) {
+        return "a dict";
+    } else if constexpr (std::floating_point<value>) {
+        return "a number";
+    } else if constexpr (std::derived_from<value, py::object>) {
+        return "bytes";
+    } else if constexpr (requires { typename value::value_type; }) {
+        const std::string one = type_words<typename value::value_type>();
+        return "a list of " + (one.starts_with("a ") ? one.substr(2) : one);
+    } else if constexpr (requires { typename value::first_type; }) {
+        return "pairs";
+    } else {
+        return "a floptally." + py::type::of<value>().attr("__name__").template cast<std::string>();
+    }
+}
 
 /// The arguments of a call, read by their names.
 class arguments {
@@ -69,10 +96,15 @@ class arguments {
     /// An object of a class, or what pybind11 makes of the value; of another type it is a TypeError.
     template <class T>
     [[nodiscard]] decltype(auto) as(std::string_view name) const {
+        if constexpr (std::is_same_v<T, py::dict> || std::is_same_v<T, bool>) {
+            if (!py::isinstance<std::conditional_t<std::is_same_v<T, bool>, py::bool_, T>>((*this)[name])) {
+                refuse_type(name, type_words<T>());
+            }
+        }
         try {
             return (*this)[name].template cast<T>();
         } catch (const py::cast_error&) {
-            refuse_type(name);
+            refuse_type(name, type_words<T>());
         }
     }
     [[nodiscard]] std::string text(std::string_view name) const { return to_text((*this)[name], name); }
@@ -93,7 +125,7 @@ class arguments {
         PyObject* value;
     };
     void take_named(PyObject* name, PyObject* value);
-    [[noreturn]] void refuse_type(std::string_view name) const;
+    [[noreturn]] void refuse_type(std::string_view name, const std::string& expected) const;
 
     const definition& of_;
     std::size_t positional_;
@@ -241,6 +273,9 @@ const definition& constructor(const py::class_<T>& type, const std::string& writ
         construct<T>(self, std::unique_ptr<T>(new T(Function{}(given))));
     });
 }
+
+/// `__init__` of a class that users do not make themselves: a TypeError that says what makes its objects.
+void made_elsewhere(py::handle type, const std::string& makers);
 
 /// An operator of two objects of one class; of another it does not know it.
 template <class T, class Function>

@@ -13,7 +13,7 @@
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/report_table.hpp>
 #include <floptally/step/utilization.hpp>
 
@@ -78,11 +78,11 @@ counted_work measured(const counted_work& b, const arguments& given) {
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
     if (precisions) {
         const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
-        mfu.mixed =
-            mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
-                            precision_rules(to_text(precisions, "precisions"), name, to_clock_mhz(given["clock_mhz"])),
-                            mfu.step.peak_tflops)
-                .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
+        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
+                                    precision_settings_named(to_text(precisions, "precisions"), name,
+                                                             to_clock_mhz(given["clock_mhz"])),
+                                    mfu.step.peak_tflops)
+                        .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
     }
     py::dict said;
     said["seconds"] = mfu.step.seconds;
@@ -95,7 +95,7 @@ counted_work measured(const counted_work& b, const arguments& given) {
     counted_work with_mfu = b;
     with_mfu.mfu = mfu;
     with_mfu.measured_by = said;
-    warn_above_peak(mfu.utilization.mfu);
+    warn_if_absurd(mfu.utilization.mfu, b.as->plan.counted);
     return with_mfu;
 }
 
@@ -241,18 +241,38 @@ void bind_class(py::module_& module) {
 
 useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute and
 what a fused attention backward computes again. str() is a table, in a notebook too.)");
+    made_elsewhere(type, "floptally.flops(config, …), Cost.flops(…) or Meter.breakdown()");
     property(
         type, "total", [](const counted_work& b) { return b.work.total(view::useful); }, "Useful FLOPs of all phases.");
-    property(type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); });
-    property(type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); });
-    property(type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); });
-    property(type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); });
-    property(type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); });
-    property(type, "model_type", [](const counted_work& b) { return b.as->model->model_type; });
-    property(type, "convention", [](const counted_work& b) { return b.convention_name(); });
-    property(type, "plan", [](const counted_work& b) { return b.as->plan; });
-    property(type, "tally", [](const counted_work& b) { return b.batch; });
-    property(type, "notes", [](const counted_work& b) { return notes_of(b.whole()); });
+    property(
+        type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); },
+        "Padded FLOPs of all phases: every slot that kernels process.");
+    property(
+        type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); },
+        "Executed FLOPs of all phases: padded ones, recompute and what a fused backward repeats.");
+    property(
+        type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); },
+        "FLOPs of real tokens, a View: what MFU is made of.");
+    property(
+        type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); },
+        "FLOPs of every slot that kernels process, a View.");
+    property(
+        type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); },
+        "Padded FLOPs, recompute and what a fused backward repeats, a View.");
+    property(
+        type, "model_type", [](const counted_work& b) { return b.as->model->model_type; },
+        "The model type that the config names.");
+    property(
+        type, "convention", [](const counted_work& b) { return b.convention_name(); },
+        "The name of the convention that it is counted by.");
+    property(
+        type, "plan", [](const counted_work& b) { return b.as->plan; }, "What ran and what trained.");
+    property(
+        type, "tally", [](const counted_work& b) { return b.batch; },
+        "The exact sums over the batch that it was counted from.");
+    property(
+        type, "notes", [](const counted_work& b) { return notes_of(b.whole()); },
+        "What the reader decided, and doubts about bounds, peaks and rates.");
     property(
         type, "is_upper_bound", [](const counted_work& b) { return b.work.is_upper_bound(); },
         "Whether less may run: the plan trains parts of a model whose rows do not say what they read.");
@@ -338,7 +358,7 @@ Args:
     mtp: layers of multi-token prediction that are trained.
     padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
     page: how the config of a model that is not known is read: the path or the text of a page, or several.
-    strict: a key that looks like structure and that nothing reads is an error, not a note.
+    strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
 
 Raises:
     floptally.Error: bad input, with the name of the field; a `ValueError`.

@@ -5,10 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 
-#include <floptally/batch/nonnegative.hpp>
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/bytes/byte_counter.hpp>
 #include <floptally/bytes/byte_report.hpp>
 #include <floptally/bytes/step_bytes.hpp>
@@ -36,15 +37,20 @@ namespace {
 struct byte_choice {
     element_bits bits{};
     std::uint64_t batches = 1;
+    std::optional<std::uint64_t> distinct_experts{};
 };
 
-constexpr const char* byte_keywords[] = {"weight_bits", "gradient_bits", "activation_bits", "cache_bits", "batches"};
-constexpr const char* byte_signature = "weight_bits=16, gradient_bits=16, activation_bits=16, cache_bits=16, batches=1";
+constexpr const char* byte_keywords[] = {"weight_bits", "gradient_bits", "activation_bits",
+                                         "cache_bits",  "batches",       "distinct_experts"};
+constexpr const char* byte_signature =
+    "weight_bits=16, gradient_bits=16, activation_bits=16, cache_bits=16, batches=1, distinct_experts=None";
 constexpr const char* byte_help = R"(    weight_bits: of a weight as it is read, 1 to 64.
     gradient_bits: of a weight's gradient.
     activation_bits: of an operand or a result.
     cache_bits: of a cached key or value.
     batches: microbatches of all replicas, each of which reads the weights.
+    distinct_experts: whose weights were read, over all layers and batches, as a router's choices tell; without it
+        weights of experts are an upper bound.
 )";
 
 /// `value_of(name)`: null or None where it is not given.
@@ -54,11 +60,15 @@ byte_choice byte_choice_of(ValueOf value_of) {
         const py::object given = py::reinterpret_borrow<py::object>(value_of(name));
         return !given || given.is_none() ? usual : to_count(given, name, 1, most);
     };
+    const py::object distinct = py::reinterpret_borrow<py::object>(value_of("distinct_experts"));
     return {.bits = {.weights = read("weight_bits", 16, 64),
                      .gradients = read("gradient_bits", 16, 64),
                      .activations = read("activation_bits", 16, 64),
                      .cache = read("cache_bits", 16, 64)},
-            .batches = read("batches", 1, std::uint64_t{1} << 32U)};
+            .batches = read("batches", 1, std::uint64_t{1} << 32U),
+            .distinct_experts = !distinct || distinct.is_none() ? std::nullopt
+                                                                : std::optional(to_count(distinct, "distinct_experts",
+                                                                                         0, std::uint64_t{1} << 62U))};
 }
 byte_choice byte_choice_of(const arguments& given) {
     return byte_choice_of([&given](const char* name) { return given.given(name); });
@@ -88,6 +98,9 @@ step_bytes moved_by(const counted_work& work, const training_plan& plan, const b
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
     counter.add_counted(work.batch,
                         work.cached ? std::span<const sequence>(*work.cached) : std::span<const sequence>{});
+    if (how.distinct_experts) {
+        counter.add_distinct_experts(*how.distinct_experts);
+    }
     return counter.count();
 }
 
@@ -112,7 +125,9 @@ py::tuple account_of(const counted_work& work, const byte_choice& how) {
                            .work = work.work,
                            .moved = moved_by(work, work.as->plan, how),
                            .bits = how.bits,
-                           .batches = how.batches};
+                           .batches = how.batches,
+                           .memory_tbps = {},
+                           .distinct_experts = how.distinct_experts};
     constexpr const char* phase_words[] = {"forward", "backward_data", "backward_weights", "recompute"};
     py::dict phases;
     for (const component_bytes& part : made.moved.components) {
@@ -126,7 +141,8 @@ py::tuple account_of(const counted_work& work, const byte_choice& how) {
     return py::make_tuple(bytes_json(made), bytes_table(made), table_json(floptally::table_of(made)), phases);
 }
 
-double utilization_of_memory(const counted_work& work, const arguments& given) {
+/// The MBU, whether it is a bound, and the uniform estimate beside one.
+py::tuple utilization_of_memory(const counted_work& work, const arguments& given) {
     if (work.as->plan.counted != counted_passes::forward) {
         throw error("plan", "must be of the forward alone, Plan(phase=\"forward\"): an MBU is of a decode step");
     }
@@ -138,8 +154,11 @@ double utilization_of_memory(const counted_work& work, const arguments& given) {
         }
         tbps = memory_tbps_named(*to_product(part));
     }
-    return model_bandwidth_utilization(moved_by(work, work.as->plan, byte_choice_of(given)), given.number("seconds"),
-                                       given.count("gpus", 1), *tbps);
+    const bandwidth_utilization used = model_bandwidth_utilization(
+        moved_by(work, work.as->plan, byte_choice_of(given)), given.number("seconds"), given.count("gpus", 1), *tbps);
+    const std::string doubt = doubt_of(used);
+    warn(doubt.empty() ? doubt : "mbu: " + to_percent(used.mbu) + ": " + doubt);
+    return py::make_tuple(used.mbu, used.is_at_most, used.uniform);
 }
 
 }  // namespace
@@ -156,8 +175,8 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const py::dict
             throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
         }
     }
-    const bool adapts = std::any_of(plan.rules.begin(), plan.rules.end(),
-                                    [](const plan_rule& rule) { return rule.state == weight_state::lora; });
+    const bool adapts = std::any_of(plan.weights.begin(), plan.weights.end(),
+                                    [](const weight_setting& setting) { return setting.state == weight_state::lora; });
     const bool is_asked = !value("memory_tbps").is_none();
     if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
         return {};

@@ -121,7 +121,7 @@ model_config model_of_state(const py::tuple& state) {
     return model;
 }
 
-/// A sum has no parts: a plan with rules takes it as one part.
+/// A sum has no parts: a plan that says which weights train takes it as one part.
 model_cost sum_of(const model_cost& a, const model_cost& b) {
     if (!(a.plan() == b.plan())) {
         throw error("plan", "the two costs train by different plans: give both one by planned(), or count each alone");
@@ -136,8 +136,8 @@ model_cost sum_of(const model_cost& a, const model_cost& b) {
     return model_cost(std::move(sum), a.plan());
 }
 
-/// (components, load[, weight]), as `load_rule` has them.
-load_rule to_load_rule(py::handle item, const std::string& field) {
+/// (components, load[, weight]), as `component_load` has them.
+component_load to_component_load(py::handle item, const std::string& field) {
     const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
     const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
     if (!is_tuple || !py::isinstance<py::str>(of[0])) {
@@ -150,9 +150,9 @@ load_rule to_load_rule(py::handle item, const std::string& field) {
 }
 
 py::list loads_of_samples(const model_cost& model, const arguments& given) {
-    std::vector<load_rule> by;
-    for (const py::handle rule : given["rules"]) {
-        by.push_back(to_load_rule(rule, indexed("rules", by.size())));
+    std::vector<component_load> by;
+    for (const py::handle load : given["loads"]) {
+        by.push_back(to_component_load(load, indexed("loads", by.size())));
     }
     const auto samples = given.as<std::vector<tally>>("samples");
     const auto counter = model.folded(to_convention(given["convention"]), to_plan(given["plan"], model));
@@ -189,6 +189,7 @@ void bind_costs(py::module_& module) {
 
 Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row by
 row.)");
+    made_elsewhere(type, "floptally.cost(config), floptally.from_torch(model, …) or Cost.from_rows(rows)");
     static_method(type, "from_rows(rows, *, model_type='rows', notes=[])",
                   "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).",
                   [](const arguments& given) {
@@ -201,29 +202,38 @@ row.)");
     method(type, "sample_flops(self, lengths, *, convention='exact', plan=None, view='useful')",
            "FLOPs of each sequence: what balance() takes. They add up to the batch's.",
            [](const model_cost& model, const arguments& given) { return flops_of_samples(model, given); });
-    method(type, "sample_loads(self, samples, rules, *, convention='exact', plan=None, view='useful')",
+    method(type, "sample_loads(self, samples, loads, *, convention='exact', plan=None, view='useful')",
            R"(Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
 
-rules: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
+loads: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
 and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)",
            [](const model_cost& model, const arguments& given) { return loads_of_samples(model, given); });
-    property(type, "model_type", [](const model_cost& c) { return c.model().model_type; });
+    property(
+        type, "model_type", [](const model_cost& c) { return c.model().model_type; },
+        "The model type that the config names.");
     property(
         type, "notes", [](const model_cost& c) { return c.model().notes; },
         "What the reader decided where the config is silent.");
     property(
         type, "parameters", [](const model_cost& c) { return c.of().parameters(); },
         "Weights stored: all experts; a tied embedding once.");
-    property(type, "components", [](const model_cost& c) {
-        py::list names;
-        for (const component_name& name : c.of().components()) {
-            names.append(std::string(name.view()));
-        }
-        return names;
-    });
-    property(type, "masks",
-             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); });
-    property(type, "rows", [](const model_cost& c) { return rows_of(c.of()); });
+    property(
+        type, "components",
+        [](const model_cost& c) {
+            py::list names;
+            for (const component_name& name : c.of().components()) {
+                names.append(std::string(name.view()));
+            }
+            return names;
+        },
+        "Names of its components, in forward order.");
+    property(
+        type, "masks",
+        [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); },
+        "Masks whose attended pairs it counts.");
+    property(
+        type, "rows", [](const model_cost& c) { return rows_of(c.of()); },
+        "Its rows: FLOPs of a unit of a statistic each.");
     method(
         type, "keep(self, word)",
         "The same model, whose tallies and meters keep a word that it does not count: Mask.measured(\"loss_tokens\").",
@@ -236,7 +246,7 @@ and one that none fits is an Error. weight: an integer in proportion, 3 beside 2
            R"(The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
 
 They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
-optimizer steps, as in Rule ("moe.router", "vision.*").)",
+optimizer steps, as in WeightSetting ("moe.router", "vision.*").)",
            [](const model_cost& c, const arguments& given) {
                muon how{.iterations = given.count("iterations")};
                for (const std::string& other : given.as<std::vector<std::string>>("others")) {

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <floptally/batch/length_refusals.hpp>
-#include <floptally/batch/modality_checks.hpp>
+#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/detail/attention_rows.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>

@@ -126,6 +126,24 @@ std::string names_of(const mask_set& masks) {
     return names.empty() ? "no pairs" : "the pairs of " + names;
 }
 
+/// Throws where one call names its sequences twice: by lengths, by boundaries, by an attention mask.
+void require_one_batch(const arguments& given) {
+    constexpr const char* of_text[] = {"lengths", "cu_seqlens", "attention_mask"};
+    const char* first = nullptr;
+    for (const char* const name : of_text) {
+        if (!given.some(name)) {
+            continue;
+        }
+        if (first != nullptr) {
+            throw error(name, std::string("is given beside ") + first +
+                                  ", and both would be counted: give one of them; where they are two batches, add both "
+                                  "to one Tally by add_" +
+                                  first + "() and add_" + name + "()");
+        }
+        first = name;
+    }
+}
+
 }  // namespace
 
 std::string input_signature() {
@@ -148,6 +166,7 @@ std::vector<sequence> to_hstu_sequences(py::handle list) { return to_sequences(l
 std::vector<sequence> to_new_tokens(py::handle list) { return to_sequences(list, "new_tokens", to_cached_sequence); }
 
 input_arguments::input_arguments(const arguments& given, const mask_set& masks) : given_(given) {
+    require_one_batch(given);
     read_lengths();
     read_boundaries();
     if (const py::handle list = given_.some("sequences")) {

@@ -10,6 +10,7 @@
 
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/length_block.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/measured.hpp>
@@ -18,6 +19,7 @@
 #include <floptally/rules/rule_table.hpp>
 #include <floptally/rules/rule_text.hpp>
 #include <floptally/rules/sequence.hpp>
+#include <floptally/rules/sequence_masks.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/text/error.hpp>
 
@@ -164,6 +166,34 @@ struct callable_rule {
 
 }  // namespace
 
+namespace {
+
+/// The numbers of a text form by their names, "name=value" where they may be left out.
+py::list named_numbers(const rule_parameter* parameters, std::size_t count) {
+    py::list names;
+    for (std::size_t i = 0; i < count; ++i) {
+        const bool may_lack = parameters[i].fallback != rule_parameter::none;
+        names.append(parameters[i].name + (may_lack ? "=" + std::to_string(parameters[i].fallback) : ""));
+    }
+    return names;
+}
+
+/// Every mask of the library, from its table: names of texts, and the numbers after each.
+py::dict library_masks_by_name() {
+    py::dict all;
+    for (const char* name : mask_rules::band::text_names) {
+        all[name] = py::list();
+    }
+    all["sliding_window"] = named_numbers(mask_rules::band::sliding, 1);
+    for (const rule_table* table : tables_in(library_masks{})) {
+        const modality in = table->counts[0] ? modality::text : table->counts[1] ? modality::vision : modality::audio;
+        all[py::str(qualified(in, table->name))] = named_numbers(table->parameters, table->text_parameters);
+    }
+    return all;
+}
+
+}  // namespace
+
 mask mask_of_text(std::string_view text) {
     if (callable_rule::is_name(text) && !callable_rule::is_of_library(text) && callable_rule::find(text) == nullptr) {
         throw error("mask", "\"" + std::string(text) +
@@ -191,6 +221,7 @@ mask_set to_masks(py::handle list) {
 void bind_masks(py::module_& module) {
     py::class_<mask> type(module, "Mask",
                           "Which keys a query attends, as an immutable value. Made by its static methods.");
+    made_elsewhere(type, "Mask.causal(), Mask.sliding_window(4096), Mask.from_text(\"…\") or another of its functions");
     static_method(type, "causal()", "A query sees itself and what came before: L(L+1)/2.",
                   [](const arguments&) { return mask::causal(); });
     static_method(type, "bidirectional()", "Every query sees every key: L².",
@@ -234,14 +265,18 @@ void bind_masks(py::module_& module) {
                   });
     static_method(type, "clip_squares(prefix=0)", "Every patch of a clip sees every other, of all frames.",
                   [](const arguments& given) { return mask::clip_squares(given.as<std::int64_t>("prefix")); });
-    static_method(type, "merged_patches(side, line_ends=0)",
-                  "No mask but a unit: patches after side x side of them were merged into one.",
-                  [](const arguments& given) {
-                      return mask::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends"));
-                  });
+    static_method(
+        type, "merged_patches(side, line_ends=0)",
+        "No mask but a unit: patches after side x side of them were merged into one.", [](const arguments& given) {
+            return mask(unit::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends")));
+        });
     static_method(type, "measured(name)",
                   "No mask but a word that the caller measures and adds by `Tally.add_measured`.",
                   [](const arguments& given) { return mask(floptally::measured(given.text("name"))); });
+    static_method(type, "library()",
+                  "The library's masks by the names of their texts, each with the numbers that it takes, in order: "
+                  "{\"causal\": [], \"vision.grid_windows\": [\"window_size\", \"shift=0\"]}. `from_text` reads them.",
+                  [](const arguments&) { return library_masks_by_name(); });
     static_method(
         type, "from_text(text)",
         "The mask of that name, as `name` has it: \"sliding_window(4096)\", \"vision.grid_windows(7,shift=3)\".",
@@ -274,7 +309,9 @@ giving it another is an error.)",
            });
     property(
         type, "name", [](const mask& m) { return m.name(); }, "\"causal\", \"sliding_window(4096)\", …");
-    property(type, "tower", [](const mask& m) { return std::string(name_of(m.in())); });
+    property(
+        type, "tower", [](const mask& m) { return std::string(name_of(m.in())); },
+        "Whose sequences it is over: \"text\", \"vision\" or \"audio\".");
     equality(type, [](const mask& m) { return m.name(); });
     shown_as(type, [](const mask& m) { return "<Mask " + m.name() + ">"; });
     pickles(

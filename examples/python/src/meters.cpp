@@ -23,9 +23,10 @@
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/open_metrics.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/number_text.hpp>
 
 #include "accelerators.hpp"
 #include "binding.hpp"
@@ -184,7 +185,8 @@ std::uint64_t fork_count() {
 ///
 /// A microbatch whose numbers are still on their way from a GPU is an object with `done()`, `wait()` and
 /// `arguments()`, the keywords of `add` once it is done. A step that has such ones ends without them: it joins the
-/// totals, in order, where somebody asks and all of them are done, or waits.
+/// totals, in order, where somebody asks and all of them are done, or waits. One that has `failed(error)` too is told
+/// there why it cannot be counted, and its step is left out.
 class held_meter {
   public:
     /// What `add` takes; set where that is bound.
@@ -242,7 +244,8 @@ class held_meter {
             const std::uint64_t number = of.run().totals.steps + 1;
             wait_for(on_their_way_);
             left_out_batches left_out;
-            count(std::exchange(on_their_way_, {}), number, left_out, [this]() -> tally& { return of.microbatch(); });
+            count(std::exchange(on_their_way_, {}), number, left_out, false,
+                  [this]() -> tally& { return of.microbatch(); });
             end_now(seconds);
             left_out.raise();
             return false;
@@ -328,11 +331,11 @@ class held_meter {
           clock_(to_clock(given["clock"])) {
         if (const py::handle precisions = given.some("precisions")) {
             const std::string& name = of.hardware().accelerator;
-            of.runs_in(mixed_precision(
-                of.model(), model.model().parts, as->plan,
-                precision_rules(to_text(precisions, "precisions"), name.empty() ? std::nullopt : std::optional(name),
-                                to_clock_mhz(given["clock_mhz"])),
-                of.hardware().peak_tflops));
+            of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
+                                       precision_settings_named(to_text(precisions, "precisions"),
+                                                                name.empty() ? std::nullopt : std::optional(name),
+                                                                to_clock_mhz(given["clock_mhz"])),
+                                       of.hardware().peak_tflops));
         }
     }
 
@@ -367,18 +370,41 @@ class held_meter {
         return input_arguments(batch, masks).counted(model.model(), masks);
     }
 
-    /// Counts microbatches that are there now, into what `into` returns.
+    /// Hands the error that is being handled to its microbatch; false where that does not ask for it.
+    static bool told(const py::object& batch) {
+        if (!py::hasattr(batch, "failed")) {
+            return false;
+        }
+        const py::object failed = batch.attr("failed");
+        try {
+            throw;
+        } catch (const error& own) {
+            const bool overflows = dynamic_cast<const overflow*>(&own) != nullptr;
+            const py::object& type = overflows ? errors().overflow : errors().error;
+            failed(type(std::string(own.field()), std::string(own.problem())));
+        } catch (const py::error_already_set& pythons) {
+            failed(pythons.value());
+        }
+        return true;
+    }
+
+    /// Counts microbatches that are there now, into what `into` returns. False where one was told why it cannot be: the
+    /// step is then left out.
     template <class Into>
-    void count(const std::vector<py::object>& batches, std::uint64_t step, left_out_batches& left_out,
+    bool count(const std::vector<py::object>& batches, std::uint64_t step, left_out_batches& left_out, bool tells,
                const Into& into) const {
         for (std::size_t i = 0; i < batches.size(); ++i) {
             try {
                 into() += counted_of(named_arguments(*adds, batches[i].attr("arguments")()).given());
             } catch (...) {
+                if (tells && told(batches[i])) {
+                    return false;
+                }
                 left_out.keep(" (in microbatch " + std::to_string(i + 1) + " from a GPU of step " +
                               std::to_string(step) + ", which is counted without it)");
             }
         }
+        return true;
     }
 
     static void wait_for(const std::vector<py::object>& batches) {
@@ -389,7 +415,7 @@ class held_meter {
 
     void end_now(double seconds) {
         of.end_step(seconds);
-        warn_above_peak(rates(of.last_step()).mfu);
+        warn_of_last_step();
     }
 
     /// An ended step becomes part of the totals. The step that is open meanwhile stays open.
@@ -397,7 +423,10 @@ class held_meter {
         const std::uint64_t number = of.run().totals.steps + 1;
         left_out_batches left_out;
         tally batch = step.counted;
-        count(step.on_their_way, number, left_out, [&batch]() -> tally& { return batch; });
+        if (!count(step.on_their_way, number, left_out, true, [&batch]() -> tally& { return batch; })) {
+            left_out.raise();
+            return;
+        }
         std::optional<tally> open;
         if (of.in_step()) {
             open = of.microbatch();
@@ -416,7 +445,18 @@ class held_meter {
             of.microbatch() += *open;
         }
         left_out.raise();
-        warn_above_peak(rates(of.last_step()).mfu);
+        warn_of_last_step();
+    }
+
+    /// The first steps compile and warm up: a rate that is too small is said at one of those after them.
+    void warn_of_last_step() const {
+        constexpr std::uint64_t warmed_up = 10;
+        const double mfu = rates(of.last_step()).mfu;
+        if (of.run().totals.steps == warmed_up) {
+            warn_if_absurd(mfu, as->plan.counted);
+        } else {
+            warn_above_peak(mfu);
+        }
     }
 
     meter::seconds_clock clock_;
@@ -430,10 +470,11 @@ class held_meter {
 };
 
 template <view Seen, statistic What>
-void sum(const py::class_<shown_totals>& type, const char* name) {
-    property(type, name, [](const shown_totals& t) {
-        return t.totals.batch.get(Seen, What, t.totals.batch.masks().main_modality());
-    });
+void sum(const py::class_<shown_totals>& type, const char* name, const char* meaning) {
+    property(
+        type, name,
+        [](const shown_totals& t) { return t.totals.batch.get(Seen, What, t.totals.batch.masks().main_modality()); },
+        meaning);
 }
 
 template <double step_rates::*Rate>
@@ -447,15 +488,31 @@ void bind_totals(py::module_& module) {
 
 Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
 Error.)");
-    property(type, "steps", [](const shown_totals& t) { return t.totals.steps; });
-    property(type, "seconds", [](const shown_totals& t) { return t.totals.seconds; });
-    property(type, "gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; });
-    property(type, "useful", [](const shown_totals& t) { return t.totals.useful; });
-    property(type, "padded", [](const shown_totals& t) { return t.totals.padded; });
-    property(type, "executed", [](const shown_totals& t) { return t.totals.executed; });
-    property(type, "tally", [](const shown_totals& t) { return t.totals.batch; });
-    property(type, "min_step_seconds", [](const shown_totals& t) { return t.durations().min(); });
-    property(type, "max_step_seconds", [](const shown_totals& t) { return t.durations().max(); });
+    made_elsewhere(type, "a Meter's last_step, interval or run");
+    property(
+        type, "steps", [](const shown_totals& t) { return t.totals.steps; }, "Steps that ended.");
+    property(
+        type, "seconds", [](const shown_totals& t) { return t.totals.seconds; },
+        "Seconds of all those steps, by the clock or as given.");
+    property(
+        type, "gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; },
+        "Those seconds times the GPUs.");
+    property(
+        type, "useful", [](const shown_totals& t) { return t.totals.useful; }, "FLOPs of real tokens, an exact int.");
+    property(
+        type, "padded", [](const shown_totals& t) { return t.totals.padded; },
+        "FLOPs of every slot that kernels processed, an exact int.");
+    property(
+        type, "executed", [](const shown_totals& t) { return t.totals.executed; },
+        "Padded FLOPs, recompute and what a fused backward repeats, an exact int.");
+    property(
+        type, "tally", [](const shown_totals& t) { return t.totals.batch; }, "The exact sums over all its sequences.");
+    property(
+        type, "min_step_seconds", [](const shown_totals& t) { return t.durations().min(); },
+        "Seconds of the shortest step, exact.");
+    property(
+        type, "max_step_seconds", [](const shown_totals& t) { return t.durations().max(); },
+        "Seconds of the longest step, exact.");
     method(type, "percentile(self, percent)",
            "Seconds that so many per cent of the steps did not exceed, within 0.79 %.",
            [](const shown_totals& t, const arguments& given) {
@@ -465,9 +522,9 @@ Error.)");
         return "<Totals of " + std::to_string(t.totals.steps) + " steps: " + to_string(t.totals.useful) +
                " useful FLOPs in " + std::to_string(t.totals.seconds) + " s>";
     });
-    sum<view::useful, statistic::tokens>(type, "tokens");
-    sum<view::padded, statistic::tokens>(type, "padded_tokens");
-    sum<view::useful, statistic::count>(type, "samples");
+    sum<view::useful, statistic::tokens>(type, "tokens", "Real tokens; patches or frames of a model without text.");
+    sum<view::padded, statistic::tokens>(type, "padded_tokens", "Slots of tokens that kernels processed.");
+    sum<view::useful, statistic::count>(type, "samples", "Sequences with at least one real token.");
     rate<&step_rates::mfu>(type, "mfu", "Useful FLOPs over the peak; 0.412 is 41.2 %.");
     rate<&step_rates::padded_mfu>(type, "padded_mfu", "The same for every slot that kernels processed.");
     rate<&step_rates::hfu>(type, "hfu", "The same for executed FLOPs.");
@@ -533,7 +590,8 @@ function that returns seconds. precisions: what runs in another precision than `
         "plan=None, clock=None, counted=None, reduce=None, precisions=None, peak_kind=None, clock_mhz=None)";
     static const definition& made =
         constructor(type, made_with, "", [](const arguments& given) { return held_meter(given); });
-    method(type, "begin_step(self)", "", [](held_meter& m, const arguments&) { m.begin_step(); });
+    method(type, "begin_step(self)", "Opens a step, and its clock.",
+           [](held_meter& m, const arguments&) { m.begin_step(); });
     method(type, "end_step(self, seconds=None)", "Ends the step, by the clock or by a time in seconds that is given.",
            [](py::handle self, const arguments& given) {
                if (self.cast<held_meter&>().end_step(given["seconds"])) {
@@ -555,10 +613,12 @@ function that returns seconds. precisions: what runs in another precision than `
                 m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
             }
         });
-    method(type, "add_later(self, batch)",
-           "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
-           "and arguments(), the keywords of add() once it is done.",
-           [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
+    method(
+        type, "add_later(self, batch)",
+        "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
+        "and arguments(), the keywords of add() once it is done. One with failed(error) is told there why it cannot be "
+        "counted, and its step is left out; else that is the error of a later call.",
+        [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
     method(type, "finish(self)",
            "Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there.",
            [](held_meter& m, const arguments&) { m.settle(true); });
@@ -569,10 +629,15 @@ function that returns seconds. precisions: what runs in another precision than `
            [](held_meter& m, const arguments& given) {
                return counted_work(m.as, m.span(given.text("span")).totals.batch, true);
            });
-    property(type, "in_step", [](const held_meter& m) { return m.of.in_step(); });
-    property(type, "last_step", [](held_meter& m) { return m.span("step"); });
-    property(type, "interval", [](held_meter& m) { return m.span("interval"); });
-    property(type, "run", [](held_meter& m) { return m.span("run"); });
+    property(
+        type, "in_step", [](const held_meter& m) { return m.of.in_step(); }, "Whether a step is open.");
+    property(
+        type, "last_step", [](held_meter& m) { return m.span("step"); }, "Totals of the step that ended last.");
+    property(
+        type, "interval", [](held_meter& m) { return m.span("interval"); },
+        "Totals since reset_interval(), or since the first step.");
+    property(
+        type, "run", [](held_meter& m) { return m.span("run"); }, "Totals of all steps.");
     method(type, "reset_interval(self)", "As after each line of a log.",
            [](held_meter& m, const arguments&) { m.of.reset_interval(); });
     method(type, "scalars(self, span='interval', prefix='train/')",
@@ -602,19 +667,40 @@ function that returns seconds. precisions: what runs in another precision than `
                m.settle(true);
                m.of.leave_out(given.count("steps"));
            });
-    property(type, "cost", [](const held_meter& m) { return m.model; });
-    property(type, "plan", [](const held_meter& m) { return m.as->plan; });
-    property(type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); });
-    property(type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; });
-    property(type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; });
-    property(type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; });
-    property(type, "precision", [](const held_meter& m) { return m.of.hardware().precision; });
+    property(
+        type, "cost", [](const held_meter& m) { return m.model; }, "The model that it counts.");
+    property(
+        type, "plan", [](const held_meter& m) { return m.as->plan; }, "What runs and what trains.");
+    property(
+        type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); },
+        "The name of the convention that it counts by.");
+    property(
+        type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; },
+        "GPUs whose peak the rates are of: all that work on the sequences counted.");
+    property(
+        type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; },
+        "Dense TFLOP/s of one GPU that an MFU is a share of.");
+    property(
+        type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; },
+        "The name of the part; empty where the peak was given.");
+    property(
+        type, "precision", [](const held_meter& m) { return m.of.hardware().precision; },
+        "That of the peak: \"bf16\", …");
     property(
         type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); },
         "datasheet, boost or measured; unsaid where a number was given alone.");
     property(
         type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
         "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
+    shown_as(type, [](const held_meter& m) {
+        const metered_hardware& on = m.of.hardware();
+        const step_totals& done = m.of.run().totals;
+        return "<Meter of " + m.model.model().model_type + ", " + m.of.counted() +
+               (on.accelerator.empty() ? "" : ": " + on.accelerator) + " at " + general_decimal(on.peak_tflops, 6) +
+               " TFLOP/s in " + on.precision + ", convention " + std::string(m.of.model().counted_as().name) + ": " +
+               std::to_string(done.steps) + (done.steps == 1 ? " step" : " steps") + " in " +
+               general_decimal(done.seconds, 4) + " s>";
+    });
     pickles(
         type, [](held_meter& m) { return state_of(m); },
         [](const py::object& state) {

@@ -46,38 +46,47 @@ const training_plan& to_plan(py::handle plan) {
 
 namespace {
 
-plan_rule make_rule(const std::string& weights, const std::string& state, const py::object& rank,
-                    const py::object& first_layer, const py::object& last_layer, const std::string& part) {
+weight_setting make_setting(const std::string& weights, const std::string& state, const py::object& rank,
+                            const py::object& first_layer, const py::object& last_layer, const std::string& part) {
     const auto layer = [](const py::object& number, const char* field) {
         return number.is_none() ? any_layer : to_count(number, field, 0, any_layer - 1);
     };
+    const auto becomes = from_word<weight_state>(state, "state", weight_state_names);
+    const std::uint64_t adapter = to_count(rank, "rank");
+    if (becomes == weight_state::lora && adapter == 0) {
+        throw error("rank", "must be at least 1 where the state is lora");
+    }
+    if (becomes != weight_state::lora && adapter != 0) {
+        throw error("rank", "is of an adapter: must be 0 where the state is " + state + ", got " + shown(rank));
+    }
     return {.weights = weights,
-            .state = from_word<weight_state>(state, "state", weight_state_names),
-            .rank = to_count(rank, "rank"),
+            .state = becomes,
+            .rank = adapter,
             .first_layer = layer(first_layer, "first_layer"),
             .last_layer = layer(last_layer, "last_layer"),
             .part = part};
 }
 
 training_plan make_plan(const std::string& phase, const std::string& recomputed, bool flash_attention,
-                        const std::vector<plan_rule>& rules, const std::vector<std::string>& recomputed_components,
-                        const py::object& recompute_every, const py::dict& repeated, const std::string& indexer) {
+                        const std::vector<weight_setting>& weights,
+                        const std::vector<std::string>& recomputed_components, const py::object& recompute_every,
+                        const py::dict& repeated, const std::string& indexer) {
     training_plan plan{.counted = from_word<counted_passes>(phase, "phase", counted_passes_names),
                        .recomputed = from_word<recompute>(recomputed, "recompute", recompute_names),
                        .flash_attention = flash_attention,
                        .recompute_every = to_count(recompute_every, "recompute_every", 1),
                        .indexer = from_word<indexer_training>(indexer, "indexer", indexer_training_names)};
-    for (const plan_rule& rule : rules) {
-        plan.rules.push_back(rule, "rules");
+    for (const weight_setting& setting : weights) {
+        plan.weights.push_back(setting, "weights");
     }
     for (const std::string& component : recomputed_components) {
         plan.recomputed_components.push_back(component, "recompute_components");
     }
-    for (const auto& [weights, ranks] : repeated) {
-        if (!py::isinstance<py::str>(weights)) {
-            throw error("repeated", "must have names as keys, got " + shown(weights));
+    for (const auto& [component, ranks] : repeated) {
+        if (!py::isinstance<py::str>(component)) {
+            throw error("repeated", "must have names as keys, got " + shown(component));
         }
-        plan.repeated.push_back({weights.cast<std::string>(), to_count(ranks, "repeated", 1)}, "repeated");
+        plan.repeated.push_back({component.cast<std::string>(), to_count(ranks, "repeated", 1)}, "repeated");
     }
     return plan;
 }
@@ -86,13 +95,13 @@ py::object layer_of(std::uint64_t layer) {
     return layer == any_layer ? static_cast<py::object>(py::none()) : py::int_(layer);
 }
 
-py::tuple rule_state(const plan_rule& r) {
+py::tuple setting_state(const weight_setting& r) {
     return py::make_tuple(std::string(r.weights.view()), to_word(r.state, weight_state_names), r.rank,
                           layer_of(r.first_layer), layer_of(r.last_layer), std::string(r.part.view()));
 }
 
 py::tuple plan_state(const training_plan& plan) {
-    std::vector<plan_rule> rules(plan.rules.begin(), plan.rules.end());
+    std::vector<weight_setting> weights(plan.weights.begin(), plan.weights.end());
     std::vector<std::string> components;
     for (const component_name& one : plan.recomputed_components) {
         components.emplace_back(one.view());
@@ -102,7 +111,7 @@ py::tuple plan_state(const training_plan& plan) {
         repeated[py::str(std::string(one.weights.view()))] = one.ranks;
     }
     return py::make_tuple(to_word(plan.counted, counted_passes_names), to_word(plan.recomputed, recompute_names),
-                          plan.flash_attention, rules, components, plan.recompute_every, repeated,
+                          plan.flash_attention, weights, components, plan.recompute_every, repeated,
                           to_word(plan.indexer, indexer_training_names));
 }
 
@@ -110,8 +119,12 @@ py::tuple plan_state(const training_plan& plan) {
 
 void bind_plans(py::module_& module) {
     const py::class_<convention> how(module, "Convention", "How FLOPs are counted. `conventions()` lists them.");
-    property(how, "name", [](const convention& c) { return std::string(c.name); });
-    property(how, "summary", [](const convention& c) { return std::string(c.summary); });
+    made_elsewhere(how, "one of floptally.conventions(), or its name");
+    property(
+        how, "name", [](const convention& c) { return std::string(c.name); },
+        "As `convention=` takes it: \"exact\", \"palm\", \"megatron\", …");
+    property(
+        how, "summary", [](const convention& c) { return std::string(c.summary); }, "A line on what is counted.");
     method(how, "__str__(self)", "", [](const convention& c, const arguments&) { return std::string(c.name); });
     shown_as(how, [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; });
     equality(how, [](const convention& c) { return std::string(c.name); });
@@ -126,67 +139,120 @@ void bind_plans(py::module_& module) {
         return all;
     });
 
-    const py::class_<plan_rule> rule(module, "Rule", R"(What happens to some weights in training.
+    const py::class_<weight_setting> setting(module, "WeightSetting", R"(The state of some weights in training.
 
 weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
 state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
 (included): only these. part: "encoder", "layer", "lm_head", …)");
     constructor(
-        rule, "__init__(self, weights='*', state='trainable', *, rank=0, first_layer=None, last_layer=None, part='*')",
-        "", [](const arguments& given) {
-            return make_rule(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
-                             given["last_layer"], given.text("part"));
+        setting,
+        "__init__(self, weights='*', state='trainable', *, rank=0, first_layer=None, last_layer=None, part='*')", "",
+        [](const arguments& given) {
+            return make_setting(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
+                                given["last_layer"], given.text("part"));
         });
-    property(rule, "weights", [](const plan_rule& r) { return r.weights.view(); });
-    property(rule, "state", [](const plan_rule& r) { return to_word(r.state, weight_state_names); });
-    property(rule, "rank", [](const plan_rule& r) { return r.rank; });
-    property(rule, "first_layer", [](const plan_rule& r) { return layer_of(r.first_layer); });
-    property(rule, "last_layer", [](const plan_rule& r) { return layer_of(r.last_layer); });
-    property(rule, "part", [](const plan_rule& r) { return r.part.view(); });
-    equality(rule, [](const plan_rule& r) { return rule_state(r); });
-    shown_as(rule, [](const plan_rule& r) { return "Rule" + shown(rule_state(r)); });
+    property(
+        setting, "weights", [](const weight_setting& r) { return r.weights.view(); },
+        "The component, or component/weight, that it is about; \"*\" at its end fits all.");
+    property(
+        setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); },
+        "\"trainable\", \"frozen\" or \"lora\".");
+    property(
+        setting, "rank", [](const weight_setting& r) { return r.rank; },
+        "Of the adapter beside each weight; 0 unless `state` is \"lora\".");
+    property(
+        setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); },
+        "The first layer that it holds in, from 0; None: no bound.");
+    property(
+        setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); },
+        "The last layer that it holds in, itself included; None: no bound.");
+    property(
+        setting, "part", [](const weight_setting& r) { return r.part.view(); },
+        "The kind of part that it holds in: \"encoder\", \"layer\", \"lm_head\", …; \"*\" is any.");
+    equality(setting, [](const weight_setting& r) { return setting_state(r); });
+    shown_as(setting, [](const weight_setting& r) {
+        constexpr const char* names[] = {"", "", "rank", "first_layer", "last_layer", "part"};
+        const py::tuple mine = setting_state(r);
+        const py::tuple usual = setting_state(weight_setting{});
+        std::string text;
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            if (i < 2 || !mine[i].equal(usual[i])) {
+                append_item(text, (i < 2 ? "" : std::string(names[i]) + "=") + std::string(py::repr(mine[i])));
+            }
+        }
+        return "WeightSetting(" + text + ")";
+    });
     pickles(
-        rule, [](const plan_rule& r) { return rule_state(r); },
+        setting, [](const weight_setting& r) { return setting_state(r); },
         [](const py::object& state) {
             const py::tuple s(state);
-            return make_rule(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2], s[3], s[4],
-                             s[5].cast<std::string>());
+            return make_setting(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2], s[3], s[4],
+                                s[5].cast<std::string>());
         });
 
     const py::class_<training_plan> plan(module, "Plan", R"(What one process executes in a training step.
 
 phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of every
 layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ once more,
-which is executed and never useful. rules: what trains; of rules that name the same weight the last one holds.
+which is executed and never useful. weights: what trains; of settings that name the same weight the last one holds.
 recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
 only. repeated: work that several ranks run though its result is needed once, {"vision.*": 4}: executed by each, useful
 once. Of names that fit the same the last one holds. indexer: whether those of sparse attention train by a loss of their
 own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all), "warm_up" (and attention is over all).)");
     constructor(plan,
-                "__init__(self, *, phase='train', recompute='none', flash_attention=True, rules=[], "
+                "__init__(self, *, phase='train', recompute='none', flash_attention=True, weights=[], "
                 "recompute_components=[], recompute_every=1, repeated={}, indexer='frozen')",
                 "", [](const arguments& given) {
                     return make_plan(given.text("phase"), given.text("recompute"), given.flag("flash_attention"),
-                                     given.as<std::vector<plan_rule>>("rules"),
+                                     given.as<std::vector<weight_setting>>("weights"),
                                      given.as<std::vector<std::string>>("recompute_components"),
                                      given["recompute_every"], given.as<py::dict>("repeated"), given.text("indexer"));
                 });
-    property(plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); });
-    property(plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); });
-    property(plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; });
-    property(plan, "rules", [](const training_plan& p) { return py::object(plan_state(p)[3]); });
-    property(plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); });
-    property(plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; });
-    property(plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); });
-    property(plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); });
+    property(
+        plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); },
+        "\"train\", \"forward\" or \"backward\".");
+    property(
+        plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); },
+        "What the backward computes again: \"none\", \"full\" or \"attention\".");
+    property(
+        plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; },
+        "Whether a fused attention backward computes QKᵀ once more.");
+    property(
+        plan, "weights", [](const training_plan& p) { return py::object(plan_state(p)[3]); },
+        "What trains; of settings that name the same weight the last one holds.");
+    property(
+        plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); },
+        "Names of components that the backward computes again besides.");
+    property(
+        plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; },
+        "n where the n-th, 2n-th, … layer recomputes; 1 is every layer.");
+    property(
+        plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); },
+        "{weights: ranks} of work that several ranks run, each the whole of it.");
+    property(
+        plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); },
+        "How indexers of sparse attention train: \"frozen\", \"sparse_loss\", \"dense_loss\" or \"warm_up\".");
     equality(plan);
-    shown_as(plan, [](const training_plan& p) { return "<Plan " + std::string(py::repr(plan_state(p))) + ">"; });
+    shown_as(plan, [](const training_plan& p) {
+        constexpr const char* names[] = {
+            "phase",           "recompute", "flash_attention", "weights", "recompute_components",
+            "recompute_every", "repeated",  "indexer"};
+        const py::tuple mine = plan_state(p);
+        const py::tuple usual = plan_state(training_plan{});
+        std::string text;
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+            if (!mine[i].equal(usual[i])) {
+                append_item(text, names[i] + ("=" + std::string(py::repr(mine[i]))));
+            }
+        }
+        return "Plan(" + text + ")";
+    });
     pickles(
         plan, [](const training_plan& p) { return plan_state(p); },
         [](const py::object& state) {
             const py::tuple s(state);
             return make_plan(s[0].cast<std::string>(), s[1].cast<std::string>(), s[2].cast<bool>(),
-                             s[3].cast<std::vector<plan_rule>>(), s[4].cast<std::vector<std::string>>(), s[5],
+                             s[3].cast<std::vector<weight_setting>>(), s[4].cast<std::vector<std::string>>(), s[5],
                              s[6].cast<py::dict>(), s[7].cast<std::string>());
         });
 }

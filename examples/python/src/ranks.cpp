@@ -146,11 +146,11 @@ parallel_layout layout_of(const arguments& given) {
 }
 
 training_plan plan_with_redundant_work(const parallel_layout& layout, const arguments& given) {
-    const py::object rules = given["rules"];
+    const py::object repeated = given["repeated"];
     std::vector<redundant_work> over;  // in the order of the dict: of names that fit the last one holds
-    for (const auto& [weights, axes] : given.as<py::dict>("rules")) {
+    for (const auto& [weights, axes] : given.as<py::dict>("repeated")) {
         if (!py::isinstance<py::str>(weights) || !is_sequence(axes)) {
-            throw error("redundant_work", "must be {name: [axis, …]}, got " + shown(rules));
+            throw error("redundant_work", "must be {name: [axis, …]}, got " + shown(repeated));
         }
         over.push_back({weights.cast<std::string>(), to_axes(axes.cast<std::vector<std::string>>())});
     }
@@ -167,8 +167,12 @@ void bind_layout(py::module_& module) {
         "dp x cp x tp x pp ranks; `order` is Megatron's, the fastest axis first. `world_size` is compared where it is "
         "given.",
         [](const arguments& given) { return layout_of(given); });
-    property(type, "rank", [](const parallel_layout& layout) { return layout.rank(); });
-    property(type, "world_size", [](const parallel_layout& layout) { return layout.world_size(); });
+    property(
+        type, "rank", [](const parallel_layout& layout) { return layout.rank(); },
+        "This rank in the whole job, from 0.");
+    property(
+        type, "world_size", [](const parallel_layout& layout) { return layout.world_size(); },
+        "Ranks of the whole job.");
     property(
         type, "coordinates",
         [](const parallel_layout& layout) {
@@ -188,7 +192,7 @@ void bind_layout(py::module_& module) {
                return ranks;
            });
     method(
-        type, "with_redundant_work(self, rules, *, plan=None)",
+        type, "with_redundant_work(self, repeated, *, plan=None)",
         "The plan of all ranks, {\"vision.*\": [\"cp\"]}: what is named all ranks along these axes run, each the "
         "whole of it. It is executed by each and useful once.",
         [](const parallel_layout& layout, const arguments& given) { return plan_with_redundant_work(layout, given); });

@@ -175,17 +175,38 @@ inner_units: columns of a key-value head, key-value heads of a fused matrix, wid
                                     given["parameters"], given["padded_flops_per_unit"], given.text("weight"),
                                     given.text("tower"), given.text("split"), given["units"], given["inner_units"]);
                 });
-    property(type, "component", [](const whole_row& r) { return r.component.view(); });
-    property(type, "unit", [](const whole_row& r) { return r.unit(); });
-    property(type, "kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); });
-    property(type, "flops_per_unit", [](const whole_row& r) { return r.row.useful; });
-    property(type, "padded_flops_per_unit", [](const whole_row& r) { return r.row.padded; });
-    property(type, "parameters", [](const whole_row& r) { return r.row.parameters; });
-    property(type, "weight", [](const whole_row& r) { return r.weight; });
-    property(type, "tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); });
-    property(type, "split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); });
-    property(type, "units", [](const whole_row& r) { return r.row.dealt.units; });
-    property(type, "inner_units", [](const whole_row& r) { return r.row.dealt.inner; });
+    property(
+        type, "component", [](const whole_row& r) { return r.component.view(); },
+        "As users name it: \"mlp\", \"attention.core\", …");
+    property(
+        type, "unit", [](const whole_row& r) { return r.unit(); },
+        "The statistic that it multiplies: its name, or a Mask whose attended pairs are counted.");
+    property(
+        type, "kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); },
+        "What product it is, which decides its backward: \"linear\", \"scores\", …");
+    property(
+        type, "flops_per_unit", [](const whole_row& r) { return r.row.useful; },
+        "Useful FLOPs of the forward for one unit; a multiply-add is 2.");
+    property(
+        type, "padded_flops_per_unit", [](const whole_row& r) { return r.row.padded; },
+        "FLOPs of the forward for one unit as kernels run it.");
+    property(
+        type, "parameters", [](const whole_row& r) { return r.row.parameters; }, "Weights stored.");
+    property(
+        type, "weight", [](const whole_row& r) { return r.weight; },
+        "The name of its matrix: \"q_proj\"; empty where it has none.");
+    property(
+        type, "tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); },
+        "Whose units it counts: \"text\", \"vision\" or \"audio\".");
+    property(
+        type, "split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); },
+        "How tensor parallelism deals it to ranks: \"columns\", \"heads\", …");
+    property(
+        type, "units", [](const whole_row& r) { return r.row.dealt.units; },
+        "How many columns, rows, heads, experts or words are dealt; 0: not said.");
+    property(
+        type, "inner_units", [](const whole_row& r) { return r.row.dealt.inner; },
+        "Columns of a key-value head, key-value heads of a fused matrix, or the width of an expert.");
     equality(type, [](const whole_row& r) { return row_state(r); });
     shown_as(type, [](const whole_row& r) {
         return "Row(\"" + std::string(r.component.view()) + "\", " + shown(r.unit()) + ", \"" +

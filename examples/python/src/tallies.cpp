@@ -203,15 +203,20 @@ anew with the masks of another. Tallies of the same masks add up over microbatch
                return t.pairs(from_word<view>(given.text("view"), "view", {"useful", "padded"}),
                               given.as<const mask&>("mask"));
            });
-    property(type, "masks", [](const tally& t) { return std::vector<mask>(t.masks().begin(), t.masks().end()); });
-    property(type, "tokens", [](const tally& t) { return t.get(view::useful, statistic::tokens); });
+    property(
+        type, "masks", [](const tally& t) { return std::vector<mask>(t.masks().begin(), t.masks().end()); },
+        "Masks whose attended pairs it keeps.");
+    property(
+        type, "tokens", [](const tally& t) { return t.get(view::useful, statistic::tokens); },
+        "Real tokens, of the text.");
     method(type, "words(self)", "All words as a new int64 array: what a SUM all-reduce takes.",
            [](const tally& t, const arguments&) { return words_array(t); });
     static_method(type, "from_words(cost_or_masks, words, *, convention='exact', plan=None)",
                   "The tally whose words() were summed elsewhere.", [](const arguments& given) {
                       return tally::from_words(masks_for(given), word_bits(given["words"]));
                   });
-    method(type, "copy(self)", "", [](const tally& t, const arguments&) { return tally(t); });
+    method(type, "copy(self)", "Another tally with these sums.",
+           [](const tally& t, const arguments&) { return tally(t); });
     method(type, "__iadd__(self, other)", "", [](py::handle self, const arguments& given) {
         self.cast<tally&>() += given.as<const tally&>("other");
         return py::reinterpret_borrow<py::object>(self);

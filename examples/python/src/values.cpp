@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <floptally/text/shortened.hpp>
+#include <floptally/text/text.hpp>
 
 #include "did_you_mean.hpp"
 
@@ -28,6 +28,9 @@ std::string to_percent(double fraction) {
 }
 
 py::object index_of(py::handle value) {
+    if (PyBool_Check(value.ptr()) != 0) {  // an answer, where a number is asked for
+        return {};
+    }
     PyObject* index = PyNumber_Index(value.ptr());
     if (index == nullptr) {
         PyErr_Clear();

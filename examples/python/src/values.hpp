@@ -13,7 +13,6 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Exact integers and words between C++ and Python.

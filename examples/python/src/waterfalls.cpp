@@ -20,12 +20,12 @@
 #include <floptally/parallel/rank_times.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_rules.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/step_account.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/waterfall/component_times.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
-#include <floptally/waterfall/module_rules.hpp>
+#include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace_times.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_metrics.hpp>
@@ -157,7 +157,8 @@ class account_reader {
         if (const auto precisions = text("precisions")) {
             const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
             return mixed_precision(counter, model.parts, plan,
-                                   precision_rules(*precisions, name, to_clock_mhz(value("clock_mhz"))), peak.tflops)
+                                   precision_settings_named(*precisions, name, to_clock_mhz(value("clock_mhz"))),
+                                   peak.tflops)
                 .by_peak(of_.batch);
         }
         return {{counter.evaluate(of_.batch), peak.tflops}};
@@ -314,7 +315,7 @@ py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::
 
 /// The JSON of the times that a trace has of this work's components, and its notes.
 py::tuple times_of_trace(const counted_work& work, const std::string& path, const std::optional<std::string>& modules) {
-    const trace_times made(load_trace(path), modules ? module_rules_named(*modules) : module_rules{});
+    const trace_times made(load_trace(path), modules ? module_map_named(*modules) : module_map{});
     return py::make_tuple(component_times_json({made.seconds(), made.parts(work.work)}),
                           std::vector<std::string>(made.notes().begin(), made.notes().end()));
 }
@@ -356,7 +357,9 @@ Of each tile (queries, keys) with an attended pair a kernel computes all. Add th
 it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over images and sound is left out.)");
     constructor(type, "__init__(self, cost, tile=(128, 128))", "",
                 [](const arguments& given) { return shown_tiles(given.as<const model_cost&>("cost"), given["tile"]); });
-    property(type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); });
+    property(
+        type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); },
+        "(rows of queries, columns of keys) that a kernel runs at once, in tokens.");
     property(
         type, "tally", [](const shown_tiles& t) { return t.counted.total(); }, "The batch.");
     method(type, "executed(self, plan=None)", "FLOPs of those pairs in a training step, as an exact int.",

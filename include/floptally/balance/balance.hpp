@@ -15,7 +15,6 @@
 #include <floptally/balance/detail/whole_costs.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

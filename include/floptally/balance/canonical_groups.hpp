@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/batch/nonnegative.hpp>
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/index_range.hpp>
 #include <floptally/text/error.hpp>

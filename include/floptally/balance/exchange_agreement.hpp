@@ -12,7 +12,6 @@
 #include <floptally/parallel/rank_agreement.hpp>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Collective checks before an exchange: all ranks have one plan, and each can take part.

@@ -12,11 +12,10 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/batch/nonnegative.hpp>
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

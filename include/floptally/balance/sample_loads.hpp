@@ -16,7 +16,6 @@
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The FLOPs of each sample, as one cost or as several loads.
@@ -24,10 +23,11 @@
 namespace floptally {
 
 /// The load that components count to, and the weight of one of their FLOPs.
-struct load_rule {
-    component_name components = "*";  ///< "vision.*", as in a plan's rules; the last rule that matches decides
-    std::size_t load = 0;             ///< 0, 1, …
-    std::uint64_t weight = 1;         ///< in proportion to 1 ÷ efficiency: 3 beside 2 takes 1.5 times as long
+struct component_load {
+    component_name components =
+        "*";                   ///< "vision.*", patterns as in a `weight_setting`; the last load that matches decides
+    std::size_t load = 0;      ///< 0, 1, …
+    std::uint64_t weight = 1;  ///< in proportion to 1 ÷ efficiency: 3 beside 2 takes 1.5 times as long
 };
 
 /// A tally for each sequence, for samples without images and sound.
@@ -68,30 +68,31 @@ template <detail::integer_range Lengths>
     return costs;
 }
 
-/// The number of loads that rules name: one more than the largest index.
-[[nodiscard]] inline std::size_t loads_of(std::span<const load_rule> rules) {
+/// The number of loads that components count to: one more than the largest index.
+[[nodiscard]] inline std::size_t loads_of(std::span<const component_load> by_component) {
     std::size_t loads = 0;
-    for (const load_rule& rule : rules) {
-        loads = std::max(loads, rule.load + 1);
+    for (const component_load& known : by_component) {
+        loads = std::max(loads, known.load + 1);
     }
     return loads;
 }
 
-/// Weighted FLOPs of each sample by rules over components: `loads_of(rules)` numbers for each sample, side by side. A
-/// component that no rule matches is an error.
+/// Weighted FLOPs of each sample by the loads of components: `loads_of(by_component)` numbers for each sample, side by
+/// side. A component that none matches is an error.
 [[nodiscard]] inline std::vector<flops> sample_loads(const flop_counter& model, std::span<const tally> samples,
-                                                     std::span<const load_rule> rules, view seen = view::useful) {
-    const std::size_t loads = loads_of(rules);
+                                                     std::span<const component_load> by_component,
+                                                     view seen = view::useful) {
+    const std::size_t loads = loads_of(by_component);
     std::vector<flops> sums(samples.size() * loads);
     for (std::size_t sample = 0; sample < samples.size(); ++sample) {
         const breakdown work = model.evaluate(samples[sample]);
         for (const component_flops& component : work.components()) {
-            const load_rule* decides = nullptr;
-            for (const load_rule& rule : rules) {
-                decides = matches(rule.components.view(), component.name.view()) ? &rule : decides;
+            const component_load* decides = nullptr;
+            for (const component_load& known : by_component) {
+                decides = matches(known.components.view(), component.name.view()) ? &known : decides;
             }
             if (decides == nullptr) {
-                detail::refuse("rules", {"none matches \"", component.name.view(), "\""});
+                detail::refuse("loads", {"none matches \"", component.name.view(), "\""});
             }
             sums[sample * loads + decides->load] += decides->weight * component.total(seen);
         }

@@ -11,7 +11,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The source of a batch that is given by its attention mask.

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Marks of a tally: one rank's share of a batch, and the axes that were added up already.

@@ -4,12 +4,17 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
+#include <string_view>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include <floptally/batch/length_sums.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
-/// Integers of a width that is known at run time only.
+/// A caller's integers: of a width that is known at run time only, and as 64 bits without a sign.
 
 namespace floptally {
 
@@ -39,3 +44,35 @@ class integer_view {
 };
 
 }  // namespace floptally
+
+namespace floptally::detail {
+
+/// Integers of any width that a caller has, signed or not, as 64 bits without a sign. A negative one is an error.
+template <integer_range Integers>
+[[nodiscard]] std::vector<std::uint64_t> nonnegative(const Integers& integers, std::string_view field) {
+    const std::span given{integers};
+    std::vector<std::uint64_t> values;
+    values.reserve(given.size());
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (std::cmp_less(given[i], 0)) {
+            throw error(indexed(field, i), "must be at least 0, got " + std::to_string(given[i]));
+        }
+        values.push_back(static_cast<std::uint64_t>(given[i]));
+    }
+    return values;
+}
+
+/// Such integers, each of which must be below `bound`, which the error calls `bound_name`.
+template <integer_range Integers>
+[[nodiscard]] std::vector<std::uint64_t> nonnegative_below(std::uint64_t bound, std::string_view bound_name,
+                                                           const Integers& integers, std::string_view field) {
+    std::vector<std::uint64_t> values = nonnegative(integers, field);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] >= bound) {
+            require_below(bound, bound_name, values[i], indexed(field, i));
+        }
+    }
+    return values;
+}
+
+}  // namespace floptally::detail

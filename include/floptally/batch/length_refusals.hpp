@@ -10,7 +10,6 @@
 
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Errors of lengths and boundaries that a tally refuses.

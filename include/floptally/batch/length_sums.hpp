@@ -13,7 +13,6 @@
 #include <floptally/batch/detail/given_lengths.hpp>
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/integer/checked.hpp>
-#include <floptally/lists/list.hpp>
 #include <floptally/rules/length_block.hpp>
 #include <floptally/rules/mask_set.hpp>
 #include <floptally/rules/modality.hpp>
@@ -61,22 +60,13 @@ struct fixed_sums {
     [[nodiscard]] friend constexpr bool operator==(const fixed_sums&, const fixed_sums&) = default;
 };
 
-/// Sums over the lengths of a call, with those of the masks.
-struct length_sums : fixed_sums {
-    list<std::uint64_t> pairs;  ///< one per mask, in the order of the masks
-
-    constexpr explicit length_sums(const mask_set& masks) { pairs.fill(masks.size(), 0); }
-
-    [[nodiscard]] friend constexpr bool operator==(const length_sums&, const length_sums&) = default;
-};
-
 /// The amount that a block of sequences, which are all of the text, adds to the word of a rule.
 template <class N>
 [[nodiscard]] std::uint64_t sum_over(const rule& which, const length_block<N>& block) {
     return which.in() == modality::text ? which.over(block) : 0;
 }
 
-/// `length_sums` while they are made, in memory of the caller: one integer for each mask.
+/// Sums over the lengths of a call, with those of the masks in memory of the caller: one integer for each mask.
 struct borrowed_sums : fixed_sums {
     using fixed_sums::add;
 
@@ -197,20 +187,6 @@ template <class List>
     add_plainly(list, 0, n, space.masks(), sums);
     return sums;
 }
-template <class List>
-[[nodiscard]] constexpr length_sums add_up(const List& list, std::size_t n, const mask_set& masks) {
-    length_sums sums{masks};
-    static_cast<fixed_sums&>(sums) = sums_of(list, n, {masks, sums.pairs.begin(), nullptr}, view::useful);
-    return sums;
-}
-template <class List>
-[[nodiscard]] constexpr length_sums add_up_plainly(const List& list, std::size_t n, const mask_set& masks) {
-    length_sums sums{masks};
-    borrowed_sums made{masks, sums.pairs.begin()};
-    add_plainly(list, 0, n, masks, made);
-    static_cast<fixed_sums&>(sums) = made;
-    return sums;
-}
 
 /// The number of lengths below which a sum one by one is faster, where there are no masks.
 inline constexpr std::size_t short_input = 8;
@@ -252,34 +228,6 @@ constexpr void check_more(const List& list, std::size_t first, std::size_t last,
     for (std::size_t i = first; i < last; ++i) {
         more.add(list.checked(i));
     }
-}
-
-/// Exact sums over `n` lengths; pairs[i] under masks[i], with no past and no keys. The plain form.
-template <integer T>
-[[nodiscard]] constexpr length_sums sum_lengths_plainly(const T* lengths, std::size_t n, const mask_set& masks,
-                                                        std::string_view field = "lengths") {
-    return add_up_plainly(given_lengths<T>{lengths, field}, n, masks);
-}
-
-/// Equal to `sum_lengths_plainly`, and fast.
-template <integer T>
-[[nodiscard]] constexpr length_sums sum_lengths(const T* lengths, std::size_t n, const mask_set& masks,
-                                                std::string_view field = "lengths") {
-    return add_up(given_lengths<T>{lengths, field}, n, masks);
-}
-
-/// Exact sums over the n − 1 differences of `n` boundaries, the first of which is 0. The plain form.
-template <integer T>
-[[nodiscard]] constexpr length_sums sum_cu_seqlens_plainly(const T* cu_seqlens, std::size_t n, const mask_set& masks,
-                                                           std::string_view field = "cu_seqlens") {
-    return add_up_plainly(between(cu_seqlens, n, field), n - 1, masks);
-}
-
-/// Equal to `sum_cu_seqlens_plainly`, and fast.
-template <integer T>
-[[nodiscard]] constexpr length_sums sum_cu_seqlens(const T* cu_seqlens, std::size_t n, const mask_set& masks,
-                                                   std::string_view field = "cu_seqlens") {
-    return add_up(between(cu_seqlens, n, field), n - 1, masks);
 }
 
 /// Throws where one of the first `sequences` slots is shorter than its sequence.

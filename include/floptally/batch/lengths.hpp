@@ -8,7 +8,7 @@
 
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/modality_checks.hpp>
+#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/rules/mask_set.hpp>
 #include <floptally/rules/modality.hpp>

@@ -4,13 +4,11 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 
 #include <floptally/batch/adds_batches.hpp>
 #include <floptally/batch/context_share.hpp>
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/modality_checks.hpp>
 #include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally_words.hpp>
@@ -205,9 +203,8 @@ class tally : public adds_batches<tally> {
     [[nodiscard]] constexpr const mask_set& masks() const { return words_.masks(); }
 
     /// All words, useful then padded, each the fixed statistics (of every tower) and one for each of `masks()`: the
-    /// input of a SUM all-reduce. `Word` is a parameter so that callers without a use for it compile no span.
-    template <class Word = std::uint64_t>
-    [[nodiscard]] constexpr std::span<const Word> words() const {
+    /// input of a SUM all-reduce.
+    [[nodiscard]] constexpr detail::array_view<std::uint64_t> words() const {
         return {words_.data(), 2 * words_.stride()};
     }
 

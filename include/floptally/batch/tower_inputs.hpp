@@ -7,7 +7,7 @@
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/length_sums.hpp>
 #include <floptally/rules/sequence.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Sources of images, clips and sound for the towers, as lists of 32- or 64-bit integers.

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -13,6 +14,7 @@
 #include <floptally/batch/batch_sums.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
+#include <floptally/bytes/detail/expert_layers.hpp>
 #include <floptally/bytes/detail/traffic_rows.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/count/plan_walk.hpp>
@@ -25,8 +27,8 @@
 #include <floptally/rules/seen_keys.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/sparse_masks.hpp>
+#include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
@@ -114,13 +116,25 @@ class byte_counter : public adds_batches<byte_counter> {
     /// As `tally::add_routed`.
     void add_routed(std::uint64_t useful, std::uint64_t padded) { seen_.batch().add_routed(useful, padded); }
 
+    /// Adds distinct experts whose weights were read, over all layers and batches, as a router's choices tell. Without
+    /// them weights of experts are an upper bound: as many as tokens visit, or all.
+    void add_distinct_experts(std::uint64_t count) {
+        distinct_experts_ = checked(distinct_experts_.value_or(0), "distinct_experts") + count;
+    }
+
     /// Adds another batch of the same model.
     byte_counter& operator+=(const byte_counter& other) {
         seen_ += other.seen_;
+        if (other.distinct_experts_) {
+            add_distinct_experts(*other.distinct_experts_);
+        }
         return *this;
     }
     /// Counts nothing again.
-    void clear() { seen_.clear(); }
+    void clear() {
+        seen_.clear();
+        distinct_experts_.reset();
+    }
 
     /// The batch as it was added.
     [[nodiscard]] const tally& total() const { return seen_.batch(); }
@@ -132,7 +146,12 @@ class byte_counter : public adds_batches<byte_counter> {
         const std::span<const std::uint64_t> past = seen_.sums();
         const detail::traffic_rows rows(whole_, seen_.batch(), batches_,
                                         {masks_, past.first(masks_.size()), past.back()});
-        std::vector<model_part> moved[byte_kind_count];
+        const detail::expert_layers experts(parts_);
+        if (distinct_experts_) {
+            experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, statistic::tokens), batches_);
+        }
+        constexpr std::size_t expert = byte_kind_count;  // the lists after those of the kinds
+        std::vector<model_part> moved[expert + 3];
         step_bytes result;
         for (const model_part& part : parts_) {
             model_part blank = part;  // with what flows where, which decides about gradients
@@ -144,13 +163,30 @@ class byte_counter : public adds_batches<byte_counter> {
                 parts.push_back(blank);
             }
             if (!part.elsewhere) {
-                rows.put_weights(part.cost, moved[0].back().cost, moved[1].back().cost, result.at_most);
+                rows.put_weights(part.cost,
+                                 {moved[0].back().cost, moved[1].back().cost, moved[expert].back().cost,
+                                  moved[expert + 1].back().cost, moved[expert + 2].back().cost},
+                                 distinct_experts_.has_value(), result.read_at_most);
                 rows.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
-                rows.put_cache(part.cost, moved[3].back().cost, result.at_most);
+                rows.put_cache(part.cost, moved[3].back().cost, result.read_at_most);
             }
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
             collect(moved[kind], static_cast<byte_kind>(kind), result);
+        }
+        if (distinct_experts_) {
+            const detail::layer_share of_layers{*distinct_experts_, experts.layers};
+            collect(moved[expert], byte_kind::weights, result, of_layers);
+            collect(moved[expert + 1], byte_kind::gradients, result, of_layers);
+        } else if (experts.layers != 0 && experts.are_all && !result.read_at_most.empty()) {
+            step_bytes estimate;
+            collect(moved[expert + 2], byte_kind::weights, estimate);
+            result.uniform_weights = estimate.total(byte_kind::weights);
+        }
+        for (const std::string& name : result.read_at_most) {
+            if (std::find(result.at_most.begin(), result.at_most.end(), name) == result.at_most.end()) {
+                result.at_most.push_back(name);
+            }
         }
         return result;
     }
@@ -175,8 +211,8 @@ class byte_counter : public adds_batches<byte_counter> {
                                {"must be from 1 to 64, got ", given});
             }
         }
-        for (const plan_rule& rule : plan.rules) {
-            if (rule.state == weight_state::lora) {
+        for (const weight_setting& setting : plan.weights) {
+            if (setting.state == weight_state::lora) {
                 throw error("plan", "bytes of LoRA's adapters are not counted");
             }
         }
@@ -199,7 +235,8 @@ class byte_counter : public adds_batches<byte_counter> {
         return sum += parts;
     }
 
-    void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into) const {
+    void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into,
+                 const detail::layer_share& of = {}) const {
         const cost blank;
         const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);
         std::vector<flops> sums(walk.components.size() * 4);
@@ -223,10 +260,11 @@ class byte_counter : public adds_batches<byte_counter> {
         }
         for (std::size_t i = 0; i < walk.components.size(); ++i) {
             for (std::size_t during = 0; during < 4; ++during) {
-                const uint128 bits = (bits_.of(kind) * sums[i * 4 + during]).value();
+                const uint128 bits = (bits_.of(kind) * (of.times * sums[i * 4 + during])).value();
+                const uint128 unit = uint128{8} * of.layers;
                 if (bits != 0) {
-                    component_of(into, walk.components[i]).bytes[during][static_cast<std::size_t>(kind)] =
-                        bits / 8 + (bits % 8 != 0 ? 1 : 0);
+                    component_of(into, walk.components[i]).bytes[during][static_cast<std::size_t>(kind)] +=
+                        bits / unit + (bits % unit != 0 ? 1 : 0);
                 }
             }
         }
@@ -249,6 +287,7 @@ class byte_counter : public adds_batches<byte_counter> {
     std::uint64_t batches_;
     mask_set masks_;  ///< of what is cached
     detail::batch_sums seen_;
+    std::optional<std::uint64_t> distinct_experts_{};
 };
 
 }  // namespace floptally

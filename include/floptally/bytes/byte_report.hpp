@@ -15,7 +15,7 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_account.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
 
@@ -30,9 +30,10 @@ struct byte_report {
     breakdown work{};
     step_bytes moved{};
     element_bits bits{};
-    std::uint64_t batches = 1;            ///< each of which reads the weights
-    std::optional<double> memory_tbps{};  ///< of one GPU
-    std::optional<double> mbu{};          ///< of a decode step that was measured
+    std::uint64_t batches = 1;                        ///< each of which reads the weights
+    std::optional<double> memory_tbps{};              ///< of one GPU
+    std::optional<std::uint64_t> distinct_experts{};  ///< whose weights were read, where that was measured
+    std::optional<bandwidth_utilization> mbu{};       ///< of a decode step that was measured
 
     /// Executed FLOPs of a component; 0 of one that has none.
     [[nodiscard]] flops executed(std::string_view component) const {
@@ -103,9 +104,23 @@ template <class Moved>
     if (!made.moved.at_most.empty()) {
         notes.push_back("at most so many bytes are moved of: " + detail::listed(made.moved.at_most));
     }
+    if (made.distinct_experts) {
+        notes.push_back(detail::text_of(
+            {"weights of ", *made.distinct_experts, " distinct experts, over all layers and batches, as measured"}));
+    }
     if (made.mbu) {
-        notes.push_back(detail::text_of({"MBU ", detail::fixed_decimal(100 * *made.mbu, 2),
-                                         " %: weights and cache, of what the memory could move"}));
+        notes.push_back(detail::text_of({"MBU ", to_string(*made.mbu),
+                                         ": weights and cache, of what the memory could "
+                                         "move"}));
+        if (made.mbu->uniform) {
+            notes.push_back(
+                detail::text_of({"MBU ", detail::fixed_decimal(100 * *made.mbu->uniform, 2),
+                                 " %, uniform estimate: if each token chose its experts uniformly; give the "
+                                 "measured distinct experts for the MBU itself"}));
+        }
+        if (const std::string doubt = doubt_of(*made.mbu); !doubt.empty()) {
+            notes.push_back(doubt);
+        }
     }
     return {.title = made.model_type, .sections = {std::move(section)}, .notes = std::move(notes)};
 }
@@ -120,15 +135,26 @@ template <class Moved>
     return text;
 }
 
+/// The table of a byte report in Markdown, its notes as a list below.
+[[nodiscard]] inline std::string to_markdown(const byte_report& made) {
+    const table shown = table_of(made);
+    std::string text = to_markdown(shown);
+    for (const std::string& note : shown.notes) {
+        detail::append(text, {&note == shown.notes.data() ? "\n* " : "* ", note, "\n"});
+    }
+    return text;
+}
+
 /// The time that the bytes of a step need at the bandwidth of one GPU's memory beyond its FLOPs, as an account has it.
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
                                                 double memory_tbps, std::uint64_t batches) {
     const bool is_partial = !moved.unsaid.empty();
     return {.gpu_seconds = memory_bound_seconds(moved, work, memory_tbps),
-            .assumed = detail::text_of({"what bytes need at ", detail::shortest_decimal(memory_tbps),
-                                        " TB/s beyond their FLOPs; weights read ", batches,
-                                        batches == 1 ? " time a pass" : " times a pass", is_partial ? "; without " : "",
-                                        detail::listed(moved.unsaid)})};
+            .assumed = detail::text_of(
+                {"what bytes need at ", detail::shortest_decimal(memory_tbps),
+                 " TB/s beyond their FLOPs; weights read ", batches, batches == 1 ? " time a pass" : " times a pass",
+                 is_partial ? "; without " : "", detail::listed(moved.unsaid),
+                 moved.read_at_most.empty() ? "" : "; at most those of ", detail::listed(moved.read_at_most)})};
 }
 
 }  // namespace floptally

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,7 +17,8 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/number_text.hpp>
+#include <floptally/text/text.hpp>
 
 /// @file
 /// Bytes of a step by component, phase and kind; arithmetic intensity, MBU and the time that memory costs.
@@ -93,6 +96,12 @@ struct step_bytes {
     /// Components of which as much may be moved and not more: a convolution of channels that its input has more of,
     /// keys of which it is not said how many heads they have.
     std::vector<std::string> at_most{};
+    /// Those of them whose weights or cache may be read less, so that an MBU is a bound: experts of which it is not
+    /// known how many distinct ones were chosen.
+    std::vector<std::string> read_at_most{};
+    /// Bytes of all weights where each token chooses its experts uniformly, an estimate; none where nothing depends
+    /// on that.
+    std::optional<uint128> uniform_weights{};
 
     /// The bytes of a component, or null.
     [[nodiscard]] const component_bytes* find(std::string_view name) const {
@@ -108,7 +117,7 @@ struct step_bytes {
         if (const component_bytes* const found = find(name)) {
             return *found;
         }
-        detail::refuse("component", {"this model moves bytes of none named \"", name, "\""});
+        detail::refuse("component", {"this model moves no bytes of a component named \"", name, "\""});
     }
     /// Bytes of one kind, of all.
     [[nodiscard]] uint128 total(byte_kind what) const {
@@ -134,16 +143,59 @@ struct step_bytes {
     return bytes == 0 ? 0 : to_double(executed) / to_double(flops{bytes});
 }
 
-/// Model bandwidth utilization of a decode step: weights once for each batch and the cache of every sequence's past,
-/// over what the memories of all GPUs could move in that time. Activations are left out, as MBU is defined (Databricks,
-/// "LLM Inference Performance Engineering", 2023).
-[[nodiscard]] inline double model_bandwidth_utilization(const step_bytes& moved, double seconds, std::uint64_t gpus,
-                                                        double memory_tbps) {
+/// Distinct experts, on average, that `tokens` tokens of one batch visit in a layer where each chooses `chosen` of
+/// `experts` uniformly: E (1 - (1 - k / E)^n). Routers that are trained choose less evenly, and visit fewer.
+[[nodiscard]] inline double uniform_distinct_experts(std::uint64_t experts, std::uint64_t chosen, double tokens) {
+    require_positive(experts, "experts");
+    if (chosen >= experts) {
+        return tokens > 0 ? static_cast<double>(experts) : 0;
+    }
+    const double share = static_cast<double>(chosen) / static_cast<double>(experts);
+    return -static_cast<double>(experts) * std::expm1(tokens * std::log1p(-share));
+}
+
+/// Model bandwidth utilization of a decode step; 0.412 is 41.2 %.
+struct bandwidth_utilization {
+    double mbu = 0;
+    bool is_at_most = false;          ///< an upper bound: see `step_bytes::read_at_most`
+    std::optional<double> uniform{};  ///< where each token chose its experts uniformly: an estimate beside a bound
+};
+
+/// The words of an MBU: "22.42 %", "at most 139.80 %".
+[[nodiscard]] inline std::string to_string(const bandwidth_utilization& used) {
+    return detail::text_of({used.is_at_most ? "at most " : "", detail::fixed_decimal(100 * used.mbu, 2), " %"});
+}
+
+/// The doubt about an MBU above 100 %; empty for any other.
+[[nodiscard]] inline std::string doubt_of(const bandwidth_utilization& used) {
+    if (!(used.mbu > 1)) {
+        return {};
+    }
+    const bool may_be_less = used.is_at_most && !(used.uniform && *used.uniform > 1);
+    return may_be_less
+               ? "the bound of the MBU is above 100 %: fewer distinct experts were read, or seconds, gpus or the "
+                 "bandwidth is wrong"
+               : "more bytes than the memory could move: seconds, gpus or the bandwidth cannot all be right";
+}
+
+/// Model bandwidth utilization of a decode step: weights once for each batch and the cache of every sequence's
+/// past, over what the memories of all GPUs could move in that time. Activations are left out, as MBU is defined
+/// (Databricks, "LLM Inference Performance Engineering", 2023).
+[[nodiscard]] inline bandwidth_utilization model_bandwidth_utilization(const step_bytes& moved, double seconds,
+                                                                       std::uint64_t gpus, double memory_tbps) {
     detail::require_finite_positive(seconds, "seconds");
     detail::require_finite_positive(memory_tbps, "memory_tbps");
     require_positive(gpus, "gpus");
-    const double bytes = to_double(flops{moved.total(byte_kind::weights) + moved.total(byte_kind::cache)});
-    return detail::divide(bytes / 1e12, seconds * static_cast<double>(gpus) * memory_tbps, "seconds");
+    const auto share = [&](uint128 weights) {
+        const double bytes = to_double(flops{weights + moved.total(byte_kind::cache)});
+        return detail::divide(bytes / 1e12, seconds * static_cast<double>(gpus) * memory_tbps, "seconds");
+    };
+    bandwidth_utilization used{.mbu = share(moved.total(byte_kind::weights)),
+                               .is_at_most = !moved.read_at_most.empty()};
+    if (used.is_at_most && moved.uniform_weights) {
+        used.uniform = share(*moved.uniform_weights);
+    }
+    return used;
 }
 
 /// GPU-seconds that components need at the memory bandwidth beyond those that their FLOPs need at their peaks, each

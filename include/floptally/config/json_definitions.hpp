@@ -17,7 +17,7 @@
 #include <floptally/config/json_form.hpp>
 #include <floptally/descriptors/latent_attention.hpp>
 #include <floptally/descriptors/model_config.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// What <floptally/json.hpp> declares: inline there, or in the one unit that includes <floptally/json_src.hpp>.
@@ -82,8 +82,8 @@ FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path
 
 FLOPTALLY_JSON_INLINE std::vector<std::string_view> known_model_types() {
     std::vector<std::string_view> types;
-    for (const std::string_view one : detail::pages::library().types()) {
-        types.push_back(one);
+    for (const std::string_view type : detail::pages::library().types()) {
+        types.push_back(type);
     }
     types.push_back("floptally");
     return types;

@@ -14,7 +14,6 @@
 #include <floptally/conventions/vllm.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Every convention of the library, by name.

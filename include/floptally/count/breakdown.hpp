@@ -10,7 +10,7 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/lists/list.hpp>
 #include <floptally/rules/statistic.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// FLOPs of a batch by component, phase and view.
@@ -96,7 +96,7 @@ class breakdown {
                 return component;
             }
         }
-        detail::refuse("component", {"this model counts none named \"", name, "\""});
+        detail::refuse("component", {"this model counts no component named \"", name, "\""});
     }
 
     /// FLOPs of one phase, all components together.

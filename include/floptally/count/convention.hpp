@@ -74,7 +74,7 @@ class counted_statistics {
     /// Adds a statistic. More than four are an error.
     constexpr counted_statistics& also(const rule& what, std::uint8_t divisor = 1) {
         if (size_ == most) {
-            throw error("convention", "counts at most 4 statistics for one");
+            throw error("convention", "gives a row more than 4 statistics");
         }
         entries_[size_++] = {what, divisor};
         return *this;

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/batch/unit_amounts.hpp>
@@ -40,8 +39,8 @@ namespace floptally {
 /// word does, so that any sum of products stays below 2^128.
 class flop_counter {
   public:
-    /// Counts a cost. A plan with rules may make it an upper bound (`is_upper_bound`), since a cost alone does not say
-    /// where its parts stand.
+    /// Counts a cost. A plan with weight settings may make it an upper bound (`is_upper_bound`), since a cost alone
+    /// does not say where its parts stand.
     constexpr explicit flop_counter(const cost& model, const convention& how = conventions::exact,
                                     const training_plan& plan = {})
         : how_(how) {
@@ -88,10 +87,8 @@ class flop_counter {
     [[nodiscard]] constexpr const mask_set& masks() const { return counted_.masks; }
     /// The convention that this counts by.
     [[nodiscard]] constexpr const convention& counted_as() const { return how_; }
-    /// The coefficient of each word of a tally with these masks, in FLOPs: all components and phases together. `Word`
-    /// is a parameter so that callers without a use for it compile no span.
-    template <class Word = std::uint64_t>
-    [[nodiscard]] constexpr std::span<const Word> coefficients(view seen) const {
+    /// The coefficient of each word of a tally with these masks, in FLOPs: all components and phases together.
+    [[nodiscard]] constexpr detail::array_view<std::uint64_t> coefficients(view seen) const {
         return {of(seen), words()};
     }
     /// The coefficients by component and set of passes, of which `evaluate` makes a breakdown.

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/count/detail/plan_rules.hpp>
+#include <floptally/count/detail/weight_states.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
@@ -37,7 +37,7 @@ namespace floptally {
 /// here.
 struct muon {
     std::uint64_t iterations = 5;  ///< Newton-Schulz iterations of one step
-    /// Weights that another optimizer steps, by the names of a plan's rules: "moe.router", "vision.*".
+    /// Weights that another optimizer steps, by names as in a `weight_setting`: "moe.router", "vision.*".
     detail::list<component_name> others{};
 
     /// The word that counts it: a caller adds 1 for each step of the optimizer (`tally::add_measured`).
@@ -54,12 +54,12 @@ struct matrices_of_row {
     std::uint64_t stored = 0;  ///< the number of matrices
 
     constexpr matrices_of_row(const cost_row& row, std::string_view name) {
-        const adapter& one = row.per_rank;
-        in = one.out == 0 ? 0 : row.useful / one.out;
-        out = one.in == 0 ? 0 : row.useful / one.in;
+        const adapter& matrix = row.per_rank;
+        in = matrix.out == 0 ? 0 : row.useful / matrix.out;
+        out = matrix.in == 0 ? 0 : row.useful / matrix.in;
         const std::uint64_t shape = checked(in, name) * out;
-        const bool whole = in != 0 && out != 0 && in * one.out == row.useful && out * one.in == row.useful &&
-                           one.in % (2 * in) == 0 && row.parameters % shape == 0;
+        const bool whole = in != 0 && out != 0 && in * matrix.out == row.useful && out * matrix.in == row.useful &&
+                           matrix.in % (2 * in) == 0 && row.parameters % shape == 0;
         if (!whole) {
             throw error(name, "is several matrices of different shapes under one name; muon needs a name for each");
         }
@@ -106,15 +106,15 @@ constexpr void require_others(const muon& how, std::span<const model_part> model
 }  // namespace detail
 
 /// The part that counts Muon's products for the weights that a plan trains: a component "optimizer.muon", once for each
-/// step that a caller adds (`muon::word`). Add it to a model's cost, and to its parts where the plan has rules; without
-/// it nothing counts Muon, and no convention of the library but `exact` does. It is that of a whole model, not of one
-/// rank: where every data parallel rank runs it, `training_plan::repeated` says so.
+/// step that a caller adds (`muon::word`). Add it to a model's cost, and to its parts where the plan says which weights
+/// train; without it nothing counts Muon, and no convention of the library but `exact` does. It is that of a whole
+/// model, not of one rank: where every data parallel rank runs it, `training_plan::repeated` says so.
 [[nodiscard]] constexpr model_part muon_part(std::span<const model_part> model, const training_plan& plan = {},
                                              const muon& how = {}) {
     require_positive(how.iterations, "iterations");
     detail::require_others(how, model);
-    const detail::plan_rules rules(plan);
-    rules.check(model);
+    const detail::weight_states states(plan);
+    states.check(model);
     std::uint64_t once = 0;
     for (const model_part& part : model) {
         for (const cost_row& row : part.cost.rows()) {
@@ -140,15 +140,15 @@ constexpr void require_others(const muon& how, std::span<const model_part> model
             const detail::matrices_of_row matrices(row, component);
             for (std::uint64_t n = 0; n < part.repeat; ++n) {
                 const std::uint64_t layer = part.first_layer == no_layer ? no_layer : part.first_layer + n;
-                const auto decided = rules.state_of(part, layer, row);
-                std::uint64_t one = 0;
+                const auto decided = states.state_of(part, layer, row);
+                std::uint64_t work = 0;
                 if (decided.state == weight_state::trainable) {
-                    one = detail::newton_schulz(matrices.in, matrices.out, component);
+                    work = detail::newton_schulz(matrices.in, matrices.out, component);
                 } else if (decided.adapts(row)) {
-                    one = checked(detail::newton_schulz(matrices.in, decided.rank, component), component) +
-                          detail::newton_schulz(decided.rank, matrices.out, component);
+                    work = checked(detail::newton_schulz(matrices.in, decided.rank, component), component) +
+                           detail::newton_schulz(decided.rank, matrices.out, component);
                 }
-                once = once + checked(matrices.stored, component) * one;
+                once = once + checked(matrices.stored, component) * work;
             }
         }
     }

@@ -10,7 +10,7 @@
 #include <floptally/count/detail/counted_row.hpp>
 #include <floptally/count/detail/gradient_flow.hpp>
 #include <floptally/count/detail/indexer_loss.hpp>
-#include <floptally/count/detail/plan_rules.hpp>
+#include <floptally/count/detail/weight_states.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/component_name.hpp>
 #include <floptally/descriptors/cost.hpp>
@@ -40,15 +40,15 @@ class plan_walk {
   public:
     constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& how,
                         const training_plan& plan)
-        : whole_(whole), how_(how), plan_(plan), rules_(plan), flow_(rules_, parts) {
-        rules_.check(parts);
-        hidden_ = rules_.input_trains("embedding") && !has_role(parts, part_role::input);
+        : whole_(whole), how_(how), plan_(plan), states_(plan), flow_(states_, parts) {
+        states_.check(parts);
+        hidden_ = states_.input_trains("embedding") && !has_role(parts, part_role::input);
         has_towers_ = has_role(parts, part_role::tower);
         require_indexer(parts, plan);
         // A cost alone does not say which layers have an indexer, and which take another's choice.
         is_upper_bound =
             plan.indexer != indexer_training::frozen && parts.size() == 1 && parts.front().role == part_role::anywhere;
-        context_ = has_role(parts, part_role::encoder) ? hidden_ : !has_towers_ && rules_.input_trains("context");
+        context_ = has_role(parts, part_role::encoder) ? hidden_ : !has_towers_ && states_.input_trains("context");
         for_each_run(parts, [this](array_view<model_part> alike) {
             const model_part& first = alike.front();
             for (std::uint64_t n = 0; n < first.repeat; ++n) {
@@ -70,8 +70,8 @@ class plan_walk {
     };
 
     [[nodiscard]] static constexpr bool has_role(array_view<model_part> parts, part_role role) {
-        for (const model_part& one : parts) {
-            if (one.role == role) {
+        for (const model_part& part : parts) {
+            if (part.role == role) {
                 return true;
             }
         }
@@ -136,7 +136,7 @@ class plan_walk {
     [[nodiscard]] constexpr bool trains(array_view<model_part> parts, std::uint64_t layer) const {
         for (const model_part& part : parts) {
             for (const cost_row& row : part.cost.rows()) {
-                if (rules_.trains(part, layer, row)) {
+                if (states_.trains(part, layer, row)) {
                     return true;
                 }
             }
@@ -179,7 +179,7 @@ class plan_walk {
         if (!is_counted(part, row)) {
             return;
         }
-        const plan_rules::decision decided = rules_.state_of(part, layer, row);
+        const weight_states::decision decided = states_.state_of(part, layer, row);
         if (row.what == statistic::routed &&
             !first_of_routed(part.cost.masks()[row.mask], {decided, needed.first, again})) {
             return;
@@ -213,19 +213,19 @@ class plan_walk {
             return;
         }
         const checked rank(decided.rank, name.view());
-        const adapter& one = row.per_rank;
+        const adapter& widths = row.per_rank;
         cost_row matrix{.mask = row.mask, .what = row.what, .kind = row.kind, .in = row.in};
         const gradients of_a{.first = needed.first, .weight = true};
         if (how_.parameters == counted_weights::stored) {
             matrix.kind = term::linear;  // no table is tied to an adapter
-            matrix.parameters = rank * one.parameters;
+            matrix.parameters = rank * widths.parameters;
             put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
             return;
         }
-        matrix.useful = matrix.padded = rank * one.in;
+        matrix.useful = matrix.padded = rank * widths.in;
         put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
-        matrix.useful = rank * one.out;
-        matrix.padded = rank * one.padded_out;
+        matrix.useful = rank * widths.out;
+        matrix.padded = rank * widths.padded_out;
         put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, {}).on(ranks));
     }
 
@@ -251,7 +251,7 @@ class plan_walk {
     /// The treatment of one measured count, which is of all layers: all must do the same with it, and it is counted
     /// once.
     struct routed_treatment {
-        plan_rules::decision decided{};
+        weight_states::decision decided{};
         bool data = false;
         bool again = false;
 
@@ -283,7 +283,7 @@ class plan_walk {
     const cost& whole_;
     const convention& how_;
     const training_plan& plan_;
-    plan_rules rules_;
+    weight_states states_;
     gradient_flow flow_;
     bool hidden_ = false;   ///< whether the hidden states require a gradient
     bool context_ = false;  ///< likewise those of the other side

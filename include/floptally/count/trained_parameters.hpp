@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include <floptally/count/detail/plan_rules.hpp>
+#include <floptally/count/detail/weight_states.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_part.hpp>
@@ -29,15 +29,15 @@ struct parameter_counts {
 /// Sums above 64 bits are an error.
 [[nodiscard]] constexpr parameter_counts trained_parameters(const detail::array_view<model_part>& parts,
                                                             const training_plan& plan) {
-    const detail::plan_rules rules(plan);
-    rules.check(parts);
+    const detail::weight_states states(plan);
+    states.check(parts);
     parameter_counts counts;
     const auto add = [](std::uint64_t& sum, std::uint64_t more) { sum = checked(sum, "parameters") + more; };
-    detail::plan_rules::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
+    detail::weight_states::for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
         if (part.elsewhere) {
             return;
         }
-        const detail::plan_rules::decision decided = rules.state_of(part, layer, row);
+        const detail::weight_states::decision decided = states.state_of(part, layer, row);
         add(counts.stored, row.parameters);
         add(counts.trainable, decided.state == weight_state::trainable ? row.parameters : 0);
         if (decided.adapts(row)) {

@@ -48,15 +48,15 @@ enum class indexer_training : std::uint8_t {
 /// Names of the values of `indexer_training`, in their order.
 inline constexpr const char* indexer_training_names[] = {"frozen", "sparse_loss", "dense_loss", "warm_up"};
 
-/// The bound of a `plan_rule` that names no layer.
+/// The bound of a `weight_setting` that names no layer.
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 
-/// A rule of a plan: the state of some weights.
+/// The state of some weights in training.
 ///
 /// `weights` is a component ("mlp", "norm", "embedding"), or a component and a weight of it ("attention.qkv/q_proj");
-/// both may end in `*` ("*/q_proj", "attention.*"). Where a rule of LoRA names many, those that no adapter fits (norms,
+/// both may end in `*` ("*/q_proj", "attention.*"). Where LoRA names many, those that no adapter fits (norms,
 /// tables, convolutions) are frozen.
-struct plan_rule {
+struct weight_setting {
     component_name weights = "*";
     weight_state state = weight_state::trainable;
     std::uint64_t rank = 0;                 ///< of LoRA
@@ -66,12 +66,12 @@ struct plan_rule {
 
     /// True where only some layers are meant.
     [[nodiscard]] constexpr bool names_layers() const { return first_layer != any_layer || last_layer != any_layer; }
-    [[nodiscard]] friend constexpr bool operator==(const plan_rule&, const plan_rule&) = default;
+    [[nodiscard]] friend constexpr bool operator==(const weight_setting&, const weight_setting&) = default;
 };
 
 /// Work that each of several ranks runs in full although its result is needed once: a vision tower on every rank of
 /// context parallelism. One run is useful and padded, the others are executed (parallel/redundant_work.hpp). `weights`
-/// is as in a `plan_rule`; of several that name the same weights the last one holds.
+/// is as in a `weight_setting`; of several that name the same weights the last one holds.
 struct repeated_work {
     component_name weights = "*";
     std::uint64_t ranks = 1;
@@ -87,18 +87,19 @@ struct training_plan {
     bool flash_attention = true;
     /// Names of more components that the backward computes again: Megatron's `recompute_modules`.
     detail::list<component_name> recomputed_components{};
-    /// The states of weights; of rules that name the same weight the last one holds. Without rules everything trains.
-    detail::list<plan_rule> rules{};
+    /// The states of weights; of settings that name the same weight the last one holds. Without any everything trains.
+    detail::list<weight_setting> weights{};
     /// The distance n of layers that recompute: only the n-th, 2n-th, … layer does, counted from 1.
     std::uint64_t recompute_every = 1;
     /// Work that several ranks run, where the batch is that of all ranks.
     detail::list<repeated_work> repeated{};
-    /// The training of indexers. Their weights train as `rules` say: in a warm-up all other weights are to be frozen.
+    /// The training of indexers. Their weights train as `weights` says: in a warm-up all other weights are to be
+    /// frozen.
     indexer_training indexer = indexer_training::frozen;
 
     /// True where a model's layers must be told apart to count it.
     [[nodiscard]] constexpr bool needs_parts() const {
-        return !rules.empty() || recompute_every != 1 || indexer != indexer_training::frozen;
+        return !weights.empty() || recompute_every != 1 || indexer != indexer_training::frozen;
     }
     [[nodiscard]] friend constexpr bool operator==(const training_plan&, const training_plan&) = default;
 };
@@ -112,7 +113,7 @@ struct training_plan {
     return pattern == name;
 }
 
-/// True where `weights`, as a `plan_rule` has them, include this weight of this component.
+/// True where `weights`, as a `weight_setting` has them, include this weight of this component.
 [[nodiscard]] constexpr bool matches(const component_name& weights, std::string_view component,
                                      std::string_view weight) {
     const std::string_view pattern = weights.view();
@@ -121,9 +122,10 @@ struct training_plan {
                                            : matches(pattern.substr(0, slash), component) && !weight.empty() &&
                                                  matches(pattern.substr(slash + 1), weight);
 }
-/// True where the weights of `rule` include this weight of this component, whatever its layers and its part.
-[[nodiscard]] constexpr bool matches(const plan_rule& rule, std::string_view component, std::string_view weight) {
-    return matches(rule.weights, component, weight);
+/// True where the weights of `setting` include this weight of this component, whatever its layers and its part.
+[[nodiscard]] constexpr bool matches(const weight_setting& setting, std::string_view component,
+                                     std::string_view weight) {
+    return matches(setting.weights, component, weight);
 }
 
 }  // namespace floptally

@@ -74,10 +74,10 @@ class word_coefficients {
             at(tally_words::before_masks(masks) + index, 1, divisor);
             return;
         }
-        const auto moment = [&](statistic which, std::uint64_t times, std::uint64_t of) {
+        const auto moment = [&](statistic which, std::uint64_t times, std::uint64_t parts) {
             if (times != 0) {
-                const std::uint64_t shared = times % 2 == 0 && of % 2 == 0 ? 2 : 1;
-                at(tally_words::index_of(what.in(), which), times / shared, of / shared);
+                const std::uint64_t shared = times % 2 == 0 && parts % 2 == 0 ? 2 : 1;
+                at(tally_words::index_of(what.in(), which), times / shared, parts / shared);
             }
         };
         moment(statistic::squares, form.half_squares, 2 * divisor);

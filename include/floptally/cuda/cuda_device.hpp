@@ -9,7 +9,7 @@
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// The accelerator that a CUDA device is, and with it its peak.

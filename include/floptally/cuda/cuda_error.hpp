@@ -6,7 +6,6 @@
 #include <string_view>
 
 #include <floptally/text/error.hpp>
-#include <floptally/text/failed_call.hpp>
 
 /// @file
 /// A CUDA call that failed, as an error.

@@ -33,8 +33,8 @@ class basic_device_meter {
         : totals_(totals), batch_(totals.model().masks(), {.snapshots = steps_in_flight}), timer_(steps_in_flight) {
         if (totals.reduces()) {
             throw error("meter",
-                        "sums over ranks as its steps end: a device's steps reach it when they are done, which "
-                        "no two ranks see at once; reduce them on the device (device_reduction)");
+                        "sums over ranks when a step ends, and steps of a device arrive on each rank at other times; "
+                        "sum them on the device (device_reduction)");
         }
     }
 

@@ -117,7 +117,7 @@ inline void repeat_refusal(const refusal_record& record, const mask_set& masks) 
         } catch (const error& first) {
             throw left_out(first, where, record.left_out, batch);
         }
-        throw left_out(error("device", "what was refused is right on the host"), where, record.left_out, batch);
+        throw left_out(error("device", "a kernel refused a sample that the host takes"), where, record.left_out, batch);
     }
     return batch;
 }

@@ -16,7 +16,6 @@
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The tally of all ranks, summed on the stream: no rank waits on the host.

@@ -11,7 +11,7 @@
 
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/lengths.hpp>
-#include <floptally/batch/modality_checks.hpp>
+#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/cuda_error.hpp>

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <floptally/batch/modality_checks.hpp>
+#include <floptally/batch/sample_checks.hpp>
 #include <floptally/batch/tally_words.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
@@ -175,7 +175,7 @@ template <class Rules = library_rules, class Sample>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool device_amount(const rule& what, const Sample& sample,
                                                                  uint128& amount) {
     static_assert(detail::numbers_differ(Rules{}),
-                  "two rules of the list have one name, or names of one number: rename one's own");
+                  "two rules of the list have the same name, or names of the same number: rename your own");
     bool counted = false;
     detail::with_struct_of(
         what, Rules{}, [&]<class Rule>(const Rule& made) { counted = detail::amount_of_rule(made, sample, amount); });

@@ -12,9 +12,10 @@
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/bounded_vector.hpp>
+#include <floptally/rules/clip_rules.hpp>
 #include <floptally/rules/mask.hpp>
+#include <floptally/rules/rule.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Parts of audio towers besides the layers of a transformer: convolutions along time, and the frames that they leave.
@@ -36,7 +37,7 @@ struct convolution {
 };
 
 /// The frames that convolutions, one after the other, leave of a clip: they are one convolution of this field and this
-/// stride (`mask::strided_frames`). {1, 1} are the frames that enter.
+/// stride (`unit::strided_frames`). {1, 1} are the frames that enter.
 struct frame_rate {
     std::int64_t field = 1;   ///< of the kernel, less the padding on both sides
     std::int64_t stride = 1;  ///< frames that enter, for each that leaves
@@ -53,7 +54,7 @@ struct frame_rate {
     }
 
     /// The rule that counts these frames.
-    [[nodiscard]] constexpr mask frames() const { return mask::strided_frames(field, stride, chunk); }
+    [[nodiscard]] constexpr rule frames() const { return unit::strided_frames(field, stride, chunk); }
     /// The mask under which each of them sees every other, or those of its window of so many.
     [[nodiscard]] constexpr mask squares(std::int64_t window = 0) const {
         return mask::strided_squares(field, stride, chunk, window);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <type_traits>
 
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// The name of a component: "attention.core".

@@ -6,7 +6,7 @@
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Attention over a window and over compressed keys beside it (DeepSeek-V4).

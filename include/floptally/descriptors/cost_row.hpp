@@ -8,7 +8,7 @@
 #include <floptally/descriptors/term.hpp>
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A row of a cost, and the descriptions that it is made from: `linear`, `attention_core`, `dataflow`.
@@ -16,7 +16,7 @@
 namespace floptally {
 
 /// Values inside one part of a layer, which its rows read and make. They decide where a backward pass
-/// stops (`training_plan::rules`) and change nothing else.
+/// stops (`training_plan::weights`) and change nothing else.
 namespace value {
 
 /// A set of values, a bit for each.
@@ -26,7 +26,7 @@ inline constexpr set context = 2;  ///< the output of the other side of an encod
 /// The n-th value that the part makes, 0 to 13, in any order. A residual sum of the part's result needs none.
 [[nodiscard]] constexpr set made(unsigned n) {
     if (n > 13) {
-        detail::refuse("value", {"a part has 14 values that it makes, 0 to 13, got ", n});
+        detail::refuse("value", {"must be from 0 to 13, the 14 values that a part makes, got ", n});
     }
     return static_cast<set>(4U << n);
 }

@@ -7,7 +7,7 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/rules/measured.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// `mlp`, `gated_mlp`, `moe`, and dense layers before sparse ones.

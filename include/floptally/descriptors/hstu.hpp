@@ -9,7 +9,8 @@
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/rules/hstu_mask.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/rules/hstu_rules.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// HSTU (arXiv:2402.17152): its layer, the matrices before and after, and the model.
@@ -103,7 +104,7 @@ struct hstu_mlp {
             if (rows == hstu_rows::all && stride == 1) {
                 sum.add(component, matrix);
             } else {
-                sum.add(component, matrix, mask::hstu_part(rows, static_cast<std::int64_t>(stride)));
+                sum.add(component, matrix, unit::hstu_part(rows, stride));
             }
             in = layer_sizes[i];
             reads = writes;

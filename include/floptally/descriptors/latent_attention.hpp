@@ -6,7 +6,7 @@
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Multi-head latent attention (`mla`) and the indexer of sparse attention.

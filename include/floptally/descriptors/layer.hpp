@@ -11,7 +11,6 @@
 #include <floptally/lists/bounded_vector.hpp>
 #include <floptally/rules/mask.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// A layer as its parts see it, the concept of a part, and the mask of each layer.

@@ -44,7 +44,9 @@ struct read_options {
     /// Pages that come before those of the library. The config's `model_type` chooses among
     /// all; one without a type is read by the first page of the first text.
     std::vector<page_text> pages{};
-    bool strict = false;  ///< a key that looks like structure and that nothing reads is an error, not a note
+    /// A key that nothing reads and that its class does not ignore, and a size that the config leaves to its class, are
+    /// errors, not notes.
+    bool strict = false;
 };
 
 /// The input of a tower of a model, and the tokens of the text that stand for it.

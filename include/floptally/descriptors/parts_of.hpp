@@ -11,7 +11,7 @@
 #include <floptally/rules/modality.hpp>
 
 /// @file
-/// The parts of a descriptor in forward order, for plans with rules.
+/// The parts of a descriptor in forward order, for plans that say which weights train.
 
 namespace floptally {
 
@@ -92,7 +92,7 @@ class listed_parts {
     std::size_t size_ = 0;
 };
 
-/// The parts of a descriptor in forward order, which plans with rules look at.
+/// The parts of a descriptor in forward order, which plans look at that say which weights train.
 template <lists_parts Model>
 [[nodiscard]] constexpr listed_parts parts_of(const Model& model) {
     return listed_parts(model);

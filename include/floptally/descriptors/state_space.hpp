@@ -6,7 +6,7 @@
 
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/layer.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// State spaces: Mamba, Mamba-2, RG-LRU, short convolutions.

@@ -7,7 +7,7 @@
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/array_view.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A stack of layers with embedding and lm_head, and multi-token prediction.

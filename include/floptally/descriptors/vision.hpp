@@ -10,10 +10,11 @@
 #include <floptally/descriptors/layer.hpp>
 #include <floptally/descriptors/term.hpp>
 #include <floptally/integer/checked.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/mask.hpp>
+#include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Parts of vision towers besides the layers of a transformer: patches, mergers, pooling. As all costs, theirs are over
@@ -68,8 +69,8 @@ struct patch_merger {
         require_positive(out_features, "out_hidden_size");
         const std::uint64_t merged = checked(spatial_merge_size, "merger") * spatial_merge_size * hidden_size;
         const std::uint64_t width = intermediate_size == 0 ? merged : intermediate_size;
-        const auto side = static_cast<std::int64_t>(spatial_merge_size);
-        const mask units = pooled_frames ? mask::pooled_patches(side) : mask::merged_patches(side);
+        const rule units = pooled_frames ? rule(unit::pooled_patches(spatial_merge_size))
+                                         : rule(unit::merged_patches(spatial_merge_size));
         floptally::cost sum;
         sum.add("merger",
                 linear{.in_features = merged,
@@ -106,7 +107,7 @@ struct gated_patch_merger {
         require_positive(hidden_size, "hidden_size");
         require_positive(intermediate_size, "intermediate_size");
         require_positive(out_features, "out_hidden_size");
-        const mask units = mask::merged_patches(static_cast<std::int64_t>(spatial_merge_size));
+        const rule units = unit::merged_patches(spatial_merge_size);
         const value::set merged = value::made(0);
         const value::set projected = value::made(1);
         const value::set gated = value::made(2);

@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Peak rates of accelerators, by which a measured rate is divided for an MFU.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -9,7 +10,8 @@
 #include <floptally/hardware/accelerator.hpp>
 #include <floptally/hardware/detail/accelerator_table.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/names.hpp>
+#include <floptally/text/word_distance.hpp>
 
 /// @file
 /// The known accelerators, and one of them by its product name.
@@ -62,30 +64,6 @@ template <class Part = accelerator>
 }
 
 namespace detail {
-
-/// The letter in lower case; ASCII only, as product names are.
-[[nodiscard]] constexpr char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// True where two names are equal but for letter case.
-[[nodiscard]] constexpr bool same_name(std::string_view a, std::string_view b) {
-    if (a.size() != b.size()) {
-        return false;
-    }
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (lower(a[i]) != lower(b[i])) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/// The text without blanks at its ends.
-[[nodiscard]] constexpr std::string_view trimmed(std::string_view text) {
-    constexpr std::string_view blanks = " \t\r\n\v\f";
-    const std::size_t first = text.find_first_not_of(blanks);
-    return first == std::string_view::npos ? std::string_view{}
-                                           : text.substr(first, text.find_last_not_of(blanks) - first + 1);
-}
 
 /// The next run of letters and digits, taken off the front of `text`; empty at its end.
 [[nodiscard]] constexpr std::string_view take_word(std::string_view& text) {
@@ -169,6 +147,45 @@ template <class Predicate>
     return parts;
 }
 
+/// The letters and digits of a name alone, in lower case: "h100sxm" of "H100 SXM".
+[[nodiscard]] inline std::string squeezed(std::string_view text) {
+    std::string letters;
+    for (std::string_view word = take_word(text); !word.empty(); word = take_word(text)) {
+        for (const char c : word) {
+            letters += lower(c);
+        }
+    }
+    return letters;
+}
+
+/// The letters in which `wanted` differs from the nearest name of the part, or from its model's word: "h10o" is one
+/// from "H100".
+[[nodiscard]] inline std::size_t letters_from(const accelerator& part, std::string_view wanted, std::size_t most) {
+    const std::string model = squeezed(model_word(part));
+    std::size_t least = model.empty() ? most + 1 : word_distance(wanted, model, most);
+    static_cast<void>(any_name(part, [&](std::string_view name) {
+        least = std::min(least, word_distance(wanted, squeezed(name), most));
+        return least == 0;
+    }));
+    return least;
+}
+
+/// The parts with a name that is nearest to `wanted` in letters, if any is near: a third of them at most.
+[[nodiscard]] inline std::string nearest_parts(std::string_view wanted) {
+    const std::string letters = squeezed(wanted);
+    const std::size_t most = letters.size() / 3;
+    if (letters.empty()) {
+        return {};
+    }
+    std::size_t least = most + 1;
+    for (const accelerator& part : all_parts()) {
+        least = std::min(least, letters_from(part, letters, most));
+    }
+    return least > most
+               ? std::string()
+               : list_parts([&](const accelerator& part) { return letters_from(part, letters, most) == least; });
+}
+
 }  // namespace detail
 
 /// The part whose own name or driver's name is `product`, whole; letter case and surrounding blanks do not count.
@@ -206,37 +223,15 @@ template <class Predicate>
     if (!partial.empty()) {
         detail::refuse("accelerator", {quoted, " is not the whole name of a part, only in the names of: ", partial});
     }
-    const std::string near = detail::list_parts(
+    std::string near = detail::list_parts(
         [wanted](const accelerator& part) { return detail::contains_words(wanted, detail::model_word(part)); });
-    detail::refuse("accelerator", {"no known part is called ", quoted, near.empty() ? "" : "; near it: ", near,
-                                   "; `floptally accelerators` lists the known parts"});
-}
-
-/// The precision called `text`, or as frameworks call it ("bfloat16"); letter case and surrounding blanks do not count.
-[[nodiscard]] inline precision precision_named(std::string_view text) {
-    struct spelling {
-        const char* text;
-        precision is;
-    };
-    constexpr spelling spellings[] = {
-        {"bfloat16", precision::bf16}, {"float16", precision::fp16},       {"half", precision::fp16},
-        {"float32", precision::fp32},  {"float", precision::fp32},         {"float64", precision::fp64},
-        {"double", precision::fp64},   {"tensorfloat32", precision::tf32}, {"float8", precision::fp8},
-        {"mxfp8", precision::fp8},     {"nvfp4", precision::fp4},          {"mxfp4", precision::fp4}};
-    for (const spelling& one : spellings) {
-        if (detail::same_name(one.text, detail::trimmed(text))) {
-            return one.is;
-        }
-    }
-    std::string known;
-    for (std::size_t i = 0; i < precision_count; ++i) {
-        const auto which = static_cast<precision>(i);
-        if (detail::same_name(name(which), detail::trimmed(text))) {
-            return which;
-        }
-        append_item(known, name(which));
-    }
-    detail::refuse("precision", {"must be one of ", known, ", got \"", text, "\""});
+    const bool has_model = !near.empty();
+    near = has_model ? near : detail::nearest_parts(wanted);
+    detail::refuse("accelerator", {"no known part is called ", quoted,
+                                   near.empty() ? ""
+                                   : has_model  ? "; near it: "
+                                                : "; nearest: ",
+                                   near, "; `floptally accelerators` lists the known parts"});
 }
 
 }  // namespace floptally

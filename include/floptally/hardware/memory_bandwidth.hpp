@@ -11,6 +11,7 @@
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/detail/accelerator_memory.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/names.hpp>
 
 /// @file
 /// Peaks of memory bandwidth by product name, with their sources.
@@ -51,8 +52,9 @@ struct memory_bandwidth {
     for (const std::string_view name : part.driver_names) {
         std::size_t parts = 0;
         for (const accelerator& other : detail::all_parts()) {
-            parts +=
-                detail::any_name(other, [name](std::string_view one) { return detail::same_name(one, name); }) ? 1 : 0;
+            parts += detail::any_name(other, [name](std::string_view known) { return detail::same_name(known, name); })
+                         ? 1
+                         : 0;
         }
         if (!name.empty() && parts == 1 && memory_bandwidth_named(name)) {
             names.push_back(name);

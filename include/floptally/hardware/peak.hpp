@@ -6,7 +6,10 @@
 #include <string_view>
 
 #include <floptally/hardware/accelerators.hpp>
+#include <floptally/hardware/precision_words.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/names.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// The peak that rates are divided by for an MFU, and its source.
@@ -34,6 +37,27 @@ struct chosen_peak {
                 std::string("must be one of datasheet, boost, measured, got \"").append(text).append("\""));
 }
 
+/// More dense TFLOP/s than one device has: a peak from here on is in another unit.
+inline constexpr double impossible_tflops = 2e5;
+
+/// Throws where a peak of one device is more than any has, and says in which unit it would be possible.
+inline void require_possible_peak(double peak_tflops, std::string_view field) {
+    if (!(peak_tflops >= impossible_tflops)) {
+        return;
+    }
+    struct unit {
+        const char* name;
+        double tflops;
+    };
+    for (const unit& other : {unit{"GFLOP/s", 1e3}, unit{"MFLOP/s", 1e6}, unit{"FLOP/s", 1e12}}) {
+        if (const double meant = peak_tflops / other.tflops; meant < impossible_tflops) {
+            detail::refuse(field, {"is in TFLOP/s, of one GPU, and none has ", detail::general_decimal(peak_tflops, 6),
+                                   "; if that is ", other.name, ", give ", detail::general_decimal(meant, 6)});
+        }
+    }
+    detail::refuse(field, {"is in TFLOP/s, of one GPU, and none has ", detail::general_decimal(peak_tflops, 6)});
+}
+
 /// The peak `peak_tflops`, or that of the part named `product`; neither is an error. Where both are given the name is
 /// only shown, and `kind` says what the number is. Without `peak_tflops`, `clock_mhz` makes the part's boost peak, and
 /// no clock its datasheet's.
@@ -47,6 +71,7 @@ struct chosen_peak {
         if (clock_mhz) {
             throw error("clock_mhz", "makes a peak of a known part, and peak_tflops is given: leave one out");
         }
+        require_possible_peak(*peak_tflops, "peak_tflops");
         chosen.tflops = *peak_tflops;
         chosen.accelerator = product.value_or("");
         chosen.source = "given by the user";

@@ -24,7 +24,6 @@
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

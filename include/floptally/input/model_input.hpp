@@ -21,7 +21,6 @@
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// A batch as a user names it, for the program and the Python module.

@@ -10,7 +10,6 @@
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The tokens of a text that are placeholders of images and sound.
@@ -24,14 +23,14 @@ namespace floptally {
     if (!model.cost.masks().has(modality::text)) {
         return sum;
     }
-    for (const tower_input& one : model.towers) {
-        const std::uint64_t frames = batch.get(view::useful, statistic::count, one.in);
-        sum += checked(one.per_frame, "placeholders") * frames;
-        const std::uint64_t tokens = batch.get(view::useful, statistic::tokens, one.in);
-        sum += checked(one.per_token, "placeholders") * tokens;
-        if (one.per_unit != 0 && !one.are_keys) {
-            const std::uint64_t units = batch.pairs(view::useful, one.units);
-            sum += checked(one.per_unit, "placeholders") * units;
+    for (const tower_input& tower : model.towers) {
+        const std::uint64_t frames = batch.get(view::useful, statistic::count, tower.in);
+        sum += checked(tower.per_frame, "placeholders") * frames;
+        const std::uint64_t tokens = batch.get(view::useful, statistic::tokens, tower.in);
+        sum += checked(tower.per_token, "placeholders") * tokens;
+        if (tower.per_unit != 0 && !tower.are_keys) {
+            const std::uint64_t units = batch.pairs(view::useful, tower.units);
+            sum += checked(tower.per_unit, "placeholders") * units;
         }
     }
     return sum;

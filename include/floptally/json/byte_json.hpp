@@ -29,7 +29,8 @@ template <class Moved>
 
 }  // namespace detail
 
-/// A byte report as JSON. FLOPs and bytes are decimal strings; `intensity` is FLOPs for a byte.
+/// A byte report as JSON. FLOPs and bytes are decimal strings; `intensity` is FLOPs for a byte. An MBU that is an upper
+/// bound is `mbu_at_most`, with the estimate `mbu_uniform` beside it, and never `mbu`.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const byte_report& made) {
     using json = nlohmann::ordered_json;
     json components = json::array();
@@ -47,11 +48,20 @@ template <class Moved>
              {"batches", made.batches},     {"bits", bits},
              {"components", components},    {"total", detail::byte_line(made.executed(), made.moved)},
              {"unsaid", made.moved.unsaid}, {"at_most", made.moved.at_most}};
+    if (made.distinct_experts) {
+        out["distinct_experts"] = std::to_string(*made.distinct_experts);
+    }
     if (made.memory_tbps) {
         out["memory_tbps"] = *made.memory_tbps;
     }
     if (made.mbu) {
-        out["mbu"] = *made.mbu;
+        out[made.mbu->is_at_most ? "mbu_at_most" : "mbu"] = made.mbu->mbu;
+        if (made.mbu->uniform) {
+            out["mbu_uniform"] = *made.mbu->uniform;
+        }
+        if (const std::string doubt = doubt_of(*made.mbu); !doubt.empty()) {
+            out["notes"] = json::array({doubt});
+        }
     }
     return out;
 }

@@ -14,7 +14,6 @@
 #include <floptally/count/training_plan.hpp>
 #include <floptally/json/detail/shown_json.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
 

@@ -18,7 +18,6 @@
 
 #include <floptally/json/detail/json_events.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/trace.hpp>
@@ -143,7 +142,7 @@ class kineto_collector {
                 continue;
             }
             const std::string& text = found->second;
-            const std::optional<std::uint64_t> value = whole_number<std::uint64_t>(text);
+            const std::optional<std::uint64_t> value = number_of_text<std::uint64_t>(text);
             if (!value) {
                 refuse(field_of(index, text_of({".args.", name})),
                        {"must be an integer of at least 0, got \"", text, "\""});

@@ -15,7 +15,6 @@
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include <floptally/lists/array_view.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A vector with its storage inside: trivially copyable, for constants and kernels.

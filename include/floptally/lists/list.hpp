@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <floptally/lists/array_view.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A vector of plain values that may allocate in constant expressions.

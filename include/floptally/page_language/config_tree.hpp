@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include <floptally/lists/vector.hpp>
-#include <floptally/text/shortened.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

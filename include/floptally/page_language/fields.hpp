@@ -10,7 +10,6 @@
 #include <floptally/page_language/config_tree.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The keys of one object of a config, read strictly.
@@ -57,44 +56,44 @@ class fields {
     }
     [[nodiscard]] std::string shown(const config_node& node) const { return tree_->shown(node); }
 
-    /// Throws where a value is not what its rule allows.
-    void require(const key_rule& rule, std::string_view key, const config_node& given) const {
-        if (!is_allowed(rule, given)) {
-            refuse(field(key), {"must be ", wanted(rule), ", got ", tree_->shown(given)});
+    /// Throws where a value is not what the page allows.
+    void require(const page_key& asked, std::string_view key, const config_node& given) const {
+        if (!is_allowed(asked, given)) {
+            refuse(field(key), {"must be ", wanted(asked), ", got ", tree_->shown(given)});
         }
-        for (std::size_t i = 0; rule.numbers && given.type == config_node::kind::list && i < given.count; ++i) {
+        for (std::size_t i = 0; asked.numbers && given.type == config_node::kind::list && i < given.count; ++i) {
             const config_node& child = tree_->child(given, i);
-            if (child.type != config_node::kind::integer || child.beyond || child.number < rule.least ||
-                child.number > rule.most) {
-                refuse(indexed(field(key), i), {"must be ", integers_of(rule), ", got ", tree_->shown(child)});
+            if (child.type != config_node::kind::integer || child.beyond || child.number < asked.least ||
+                child.number > asked.most) {
+                refuse(indexed(field(key), i), {"must be ", integers_of(asked), ", got ", tree_->shown(child)});
             }
         }
-        if (rule.words.empty()) {
+        if (asked.words.empty()) {
             return;
         }
-        if (given.type == config_node::kind::text && !is_word_of(rule, given)) {
-            refuse(field(key), {"must be ", wanted(rule), ", got ", tree_->shown(given)});
+        if (given.type == config_node::kind::text && !is_word_of(asked, given)) {
+            refuse(field(key), {"must be ", wanted(asked), ", got ", tree_->shown(given)});
         }
         for (std::size_t i = 0; given.type == config_node::kind::list && i < given.count; ++i) {
-            if (!is_word_of(rule, tree_->child(given, i))) {
+            if (!is_word_of(asked, tree_->child(given, i))) {
                 refuse(indexed(field(key), i),
-                       {"must be ", words_of(rule), ", got ", tree_->shown(tree_->child(given, i))});
+                       {"must be ", words_of(asked), ", got ", tree_->shown(tree_->child(given, i))});
             }
         }
     }
 
-    [[noreturn, gnu::cold, gnu::noinline]] void missing(const key_rule& rule, std::string_view key) const {
-        refuse(field(key), {"is missing; must be ", wanted(rule)});
+    [[noreturn, gnu::cold, gnu::noinline]] void missing(const page_key& asked, std::string_view key) const {
+        refuse(field(key), {"is missing; must be ", wanted(asked)});
     }
     /// Null, or absent and null by default, where the class takes a number.
-    [[noreturn, gnu::cold, gnu::noinline]] void no_number(const key_rule& rule, std::string_view key) const {
-        refuse(field(key), {(find(key) == nullptr ? "is missing; must be " : "must be "), integers_of(rule),
+    [[noreturn, gnu::cold, gnu::noinline]] void no_number(const page_key& asked, std::string_view key) const {
+        refuse(field(key), {(find(key) == nullptr ? "is missing; must be " : "must be "), integers_of(asked),
                             (find(key) == nullptr ? "" : ", got null")});
     }
 
   private:
-    [[nodiscard]] static bool is_allowed(const key_rule& rule, const config_node& given) {
-        const auto may_be = [&rule](unsigned kinds) { return (rule.kinds & kinds) != 0; };
+    [[nodiscard]] static bool is_allowed(const page_key& asked, const config_node& given) {
+        const auto may_be = [&asked](unsigned kinds) { return (asked.kinds & kinds) != 0; };
         switch (given.type) {
             case config_node::kind::null:
                 return may_be(allowed::null);
@@ -102,13 +101,13 @@ class fields {
                 return may_be(allowed::flag);
             case config_node::kind::integer:
                 return may_be(allowed::number) &&
-                       (rule.kinds == allowed::any ||
-                        (!given.beyond && given.number >= rule.least && given.number <= rule.most));
+                       (asked.kinds == allowed::any ||
+                        (!given.beyond && given.number >= asked.least && given.number <= asked.most));
             case config_node::kind::real:
                 return may_be(allowed::real) &&
-                       (rule.kinds == allowed::any ||
-                        ((rule.least > 0 ? given.real > 0 : given.real >= static_cast<double>(rule.least)) &&
-                         given.real <= static_cast<double>(rule.most)));
+                       (asked.kinds == allowed::any ||
+                        ((asked.least > 0 ? given.real > 0 : given.real >= static_cast<double>(asked.least)) &&
+                         given.real <= static_cast<double>(asked.most)));
             case config_node::kind::text:
                 return may_be(allowed::text);
             case config_node::kind::list:
@@ -118,9 +117,9 @@ class fields {
         }
     }
 
-    [[nodiscard]] static bool is_word_of(const key_rule& rule, const config_node& node) {
+    [[nodiscard]] static bool is_word_of(const page_key& asked, const config_node& node) {
         if (node.type == config_node::kind::text) {
-            for (const std::string_view word : rule.words) {
+            for (const std::string_view word : asked.words) {
                 if (word == node.text) {
                     return true;
                 }
@@ -129,19 +128,19 @@ class fields {
         return false;
     }
 
-    [[nodiscard, gnu::cold, gnu::noinline]] static std::string words_of(const key_rule& rule) {
+    [[nodiscard, gnu::cold, gnu::noinline]] static std::string words_of(const page_key& asked) {
         std::string all;
-        for (std::size_t i = 0; i < rule.words.size(); ++i) {
-            append(all, {i == 0 ? "\"" : i + 1 == rule.words.size() ? " or \"" : ", \"", rule.words[i], "\""});
+        for (std::size_t i = 0; i < asked.words.size(); ++i) {
+            append(all, {i == 0 ? "\"" : i + 1 == asked.words.size() ? " or \"" : ", \"", asked.words[i], "\""});
         }
         return all;
     }
 
-    [[nodiscard, gnu::cold, gnu::noinline]] static std::string integers_of(const key_rule& rule) {
-        return text_of({"an integer from ", rule.least, " to ", rule.most});
+    [[nodiscard, gnu::cold, gnu::noinline]] static std::string integers_of(const page_key& asked) {
+        return text_of({"an integer from ", asked.least, " to ", asked.most});
     }
 
-    [[nodiscard, gnu::cold, gnu::noinline]] static std::string wanted(const key_rule& rule) {
+    [[nodiscard, gnu::cold, gnu::noinline]] static std::string wanted(const page_key& asked) {
         struct kind {
             unsigned bit;
             const char* text;
@@ -155,15 +154,15 @@ class fields {
         const auto add = [&all](const std::string& kind_of_value) {
             append(all, {all.empty() ? "" : " or ", kind_of_value});
         };
-        if ((rule.kinds & allowed::real) != 0) {
-            add(rule.least > 0 ? text_of({"a number above 0 and up to ", rule.most})
-                               : text_of({"a number from ", rule.least, " to ", rule.most}));
-        } else if ((rule.kinds & allowed::number) != 0) {
-            add(integers_of(rule));
+        if ((asked.kinds & allowed::real) != 0) {
+            add(asked.least > 0 ? text_of({"a number above 0 and up to ", asked.most})
+                                : text_of({"a number from ", asked.least, " to ", asked.most}));
+        } else if ((asked.kinds & allowed::number) != 0) {
+            add(integers_of(asked));
         }
         for (const kind& known : kinds) {
-            if ((rule.kinds & known.bit) != 0) {
-                add(known.bit == allowed::text && !rule.words.empty() ? words_of(rule) : known.text);
+            if ((asked.kinds & known.bit) != 0) {
+                add(known.bit == allowed::text && !asked.words.empty() ? words_of(asked) : known.text);
             }
         }
         return all;

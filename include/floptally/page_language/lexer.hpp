@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// The words and signs of one line of a page, from the left.

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include <floptally/lists/vector.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// A page of text as the parser leaves it. Views point into the text, which outlives the page.
@@ -88,12 +88,13 @@ inline constexpr unsigned number = 1, real = 2, flag = 4, text = 8, list = 16, o
 }
 
 /// `with KEY DEFAULT`: a key that the class reads.
-struct key_rule {
+struct page_key {
     std::string_view key;
     std::size_t otherwise = no_expression;  ///< none: null
     bool required = false;                  ///< no default either
     bool each = false;                      ///< a list has an element for each layer
     bool numbers = false;                   ///< a list is of integers within the bounds
+    bool unsaid = false;                    ///< published files leave it to the class: no note where it is absent
     unsigned kinds = 0;
     std::int64_t least = 1;
     std::int64_t most = 0;
@@ -124,7 +125,7 @@ struct block {
 };
 
 /// `require EXPR: .KEY what is right` and `note EXPR: text`.
-struct page_rule {
+struct page_condition {
     bool is_note = false;
     std::size_t holds = no_expression;
     std::string_view key{};
@@ -147,6 +148,12 @@ struct inner_model {
     unsigned line = 0;
 };
 
+/// A key that a count looked up, and whether its default stood in for it.
+struct asked_key {
+    std::string_view key;
+    bool by_default = false;
+};
+
 struct page {
     std::string_view name;
     std::string_view base_name{};
@@ -157,16 +164,18 @@ struct page {
     vector<expression> expressions{};
     vector<std::size_t> operands{};
     vector<definition> definitions{};
-    vector<key_rule> keys{};
+    vector<page_key> keys{};
     vector<std::string_view> without{};
+    vector<std::string_view> ignored{};  ///< keys that files have and the class computes nothing by
     vector<block> blocks{};
     vector<std::string_view> classes{};
-    vector<page_rule> rules{};
+    vector<page_condition> conditions{};
     vector<inner_model> inner{};
     const page* base = nullptr;
     std::string_view text{};  ///< where it stands, with others
     unsigned line = 0;
-    bool is_used = false;  ///< by the model that is being read
+    bool is_used = false;               ///< by the model that is being read
+    mutable vector<asked_key> asked{};  ///< by the count of that model
 
     /// The `model_type` whose page this is: "t5" of "t5.encoder", a page of one side.
     [[nodiscard]] std::string_view type() const { return name.substr(0, name.find('.')); }
@@ -177,6 +186,18 @@ struct page {
             p = p->base;
         }
         return p != nullptr;
+    }
+    void note_asked(std::string_view key, bool by_default) const {
+        for (asked_key& known : asked) {
+            if (known.key == key) {
+                known.by_default = known.by_default || by_default;
+                return;
+            }
+        }
+        asked.push_back({key, by_default});
+    }
+    [[nodiscard]] bool was_asked(std::string_view key) const {
+        return std::any_of(asked.begin(), asked.end(), [key](const asked_key& known) { return known.key == key; });
     }
     [[nodiscard]] const definition* find_definition(std::string_view wanted) const {
         for (const definition& known : definitions) {
@@ -194,10 +215,10 @@ struct page {
         }
         return nullptr;
     }
-    [[nodiscard]] const key_rule* find_key(std::string_view wanted) const {
-        for (const key_rule& rule : keys) {
-            if (rule.key == wanted) {
-                return &rule;
+    [[nodiscard]] const page_key* find_key(std::string_view wanted) const {
+        for (const page_key& known : keys) {
+            if (known.key == wanted) {
+                return &known;
             }
         }
         return nullptr;
@@ -227,7 +248,7 @@ struct other_side {
     return {};
 }
 
-/// The names of some rows of a page, those of its bases before: `names_in(&read, &page::keys, &key_rule::key)`.
+/// The names of some rows of a page, those of its bases before: `names_in(&read, &page::keys, &page_key::key)`.
 template <class Row>
 [[nodiscard]] vector<std::string_view> names_in(const page* read, vector<Row> page::*rows,
                                                 std::string_view Row::*name) {

@@ -70,7 +70,7 @@ class library {
         }
         if (!found->base_name.empty() && found->base == nullptr) {
             if (depth > 20) {
-                page_error(name, found->line, {"a page that is its own base, or more than 20 one on the other"});
+                page_error(name, found->line, {"a page that is its own base, or has more than 20 bases"});
             }
             const page& base = find(found->base_name, found, found->line, depth + 1);
             found->base = found->like_name.empty() ? &base : &over(base, *found, depth);

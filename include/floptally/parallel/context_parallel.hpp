@@ -23,7 +23,6 @@
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The attended pairs and the tally of each rank of a context-parallel group.
@@ -87,8 +86,8 @@ class context_parallel_row {
     /// The tokens of a rank: real ones, or slots.
     [[nodiscard]] std::uint64_t tokens(std::uint64_t rank, view seen) const {
         std::uint64_t sum = 0;
-        each_part(rank, [&](const slotted_sequence& one, const index_range& rows) {
-            sum += rows.clipped(seen_by(one, seen).length).size();
+        each_part(rank, [&](const slotted_sequence& placed, const index_range& rows) {
+            sum += rows.clipped(seen_by(placed, seen).length).size();
         });
         return sum;
     }
@@ -96,8 +95,8 @@ class context_parallel_row {
     /// The attended pairs of a rank's queries.
     [[nodiscard]] std::uint64_t pairs(std::uint64_t rank, const rule& which, view seen) const {
         checked sum(0, "pairs");
-        const auto add = [&](const slotted_sequence& one, const index_range& rows) {
-            sum += pairs_of_rows(which, seen_by(one, seen), rows);
+        const auto add = [&](const slotted_sequence& placed, const index_range& rows) {
+            sum += pairs_of_rows(which, seen_by(placed, seen), rows);
         };
         if (which.is_of_other_side()) {
             each_key_part(rank, add);
@@ -131,15 +130,17 @@ class context_parallel_row {
         }
         shares real{tally{masks}};
         shares mock = real;
-        const auto of = [&](const slotted_sequence& one) -> shares& { return one.real.length == 0 ? mock : real; };
-        each_part(rank, [&](const slotted_sequence& one, const index_range& rows) {
+        const auto side_of = [&](const slotted_sequence& placed) -> shares& {
+            return placed.real.length == 0 ? mock : real;
+        };
+        each_part(rank, [&](const slotted_sequence& placed, const index_range& rows) {
             for (const view seen : {view::useful, view::padded}) {
-                of(one).add_rows(seen, seen_by(one, seen), rows, whole_rows);
+                side_of(placed).add_rows(seen, seen_by(placed, seen), rows, whole_rows);
             }
         });
-        each_key_part(rank, [&](const slotted_sequence& one, const index_range& rows) {
+        each_key_part(rank, [&](const slotted_sequence& placed, const index_range& rows) {
             for (const view seen : {view::useful, view::padded}) {
-                of(one).add_key_rows(seen, seen_by(one, seen), rows);
+                side_of(placed).add_key_rows(seen, seen_by(placed, seen), rows);
             }
         });
         const context_share held(cp(), rank);
@@ -215,8 +216,8 @@ class context_parallel_row {
         }
     }
 
-    [[nodiscard]] static const sequence& seen_by(const slotted_sequence& one, view seen) {
-        return seen == view::useful ? one.real : one.slot;
+    [[nodiscard]] static const sequence& seen_by(const slotted_sequence& placed, view seen) {
+        return seen == view::useful ? placed.real : placed.slot;
     }
 
     /// Calls `visit(sequence, its rows)` for all rows that a rank holds between boundaries.
@@ -252,14 +253,14 @@ class context_parallel_row {
             each_held(*other_side_, row_.key_boundaries(), rank, visit);
             return;
         }
-        each_part(rank, [&](const slotted_sequence& one, const index_range& rows) {
+        each_part(rank, [&](const slotted_sequence& placed, const index_range& rows) {
             if (rows.first == 0) {
-                visit(one, {0, one.slot.keys});
+                visit(placed, {0, placed.slot.keys});
             }
         });
-        for (const slotted_sequence& one : row_.sequences()) {
-            if (rank == 0 && one.slot.length == 0) {
-                visit(one, {0, one.slot.keys});
+        for (const slotted_sequence& placed : row_.sequences()) {
+            if (rank == 0 && placed.slot.length == 0) {
+                visit(placed, {0, placed.slot.keys});
             }
         }
     }

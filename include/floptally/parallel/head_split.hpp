@@ -9,7 +9,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// A split of attention heads over context-parallel ranks (Ulysses).

@@ -16,7 +16,6 @@
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

@@ -12,14 +12,13 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/integer_view.hpp>
 #include <floptally/batch/length_sums.hpp>
-#include <floptally/batch/nonnegative.hpp>
 #include <floptally/batch/packed.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Packing of samples into rows of a capacity, as data loaders do.

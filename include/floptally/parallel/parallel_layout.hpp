@@ -9,7 +9,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

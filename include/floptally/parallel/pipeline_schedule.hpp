@@ -11,7 +11,6 @@
 
 #include <floptally/integer/checked.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Schedules of pipelines (1F1B, interleaved, zero bubble), and their time with any stages.

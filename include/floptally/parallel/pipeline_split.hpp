@@ -13,7 +13,6 @@
 #include <floptally/lists/index_range.hpp>
 #include <floptally/rules/modality.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

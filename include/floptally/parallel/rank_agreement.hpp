@@ -9,7 +9,6 @@
 
 #include <floptally/parallel/witnessed_sum.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Hashes of words and texts that ranks compare before they work together.

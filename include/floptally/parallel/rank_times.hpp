@@ -10,7 +10,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The uneven work of ranks, and the time that they wait.
@@ -32,8 +31,9 @@ struct rank_times {
             throw error("ranks", "do no work at all");
         }
         if (largest > sum || largest < (sum - 1) / ranks + 1) {
-            detail::refuse("ranks", {"the largest work must be from the mean to the sum of all ", ranks, ", got ",
-                                     to_string(largest), " of ", to_string(sum)});
+            detail::refuse("ranks",
+                           {"the largest work of ", ranks, " ranks must lie between their mean and their sum, got ",
+                            to_string(largest), " of ", to_string(sum)});
         }
         return {largest, sum, ranks, {}};
     }

@@ -13,7 +13,7 @@
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/tensor_parallel.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// The parts of a model as one rank runs them.

@@ -190,9 +190,7 @@ class tally_reduction {
     /// declare.
     void require_sendable(const tally& mine, const microbatch_visits& visits) const {
         require_sendable(mine.masks(), visits);
-        if (mine.added_up_over().is_said()) {
-            detail::require_not_added_up(mine, sum_);
-        }
+        static_cast<void>(detail::not_added_up(mine.added_up_over(), mine.words(), sum_, "tally"));
         if (mine.share_of_context().is_said()) {
             detail::require_share(mine, sum_);
         }
@@ -272,8 +270,12 @@ template <word_reducer Reducer>
         layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
     const std::uint64_t words[] = {mine.numerator(), mine.denominator()};
-    const std::vector<std::uint64_t> globals = sum.globals(detail::summed(sum, over, [&] { return std::span(words); }));
-    return {globals[0], globals[1]};
+    const std::vector<std::uint64_t> sums =
+        detail::summed(sum, over, [&] { return detail::not_added_up(mine.added_up_over(), words, sum, "ratio"); });
+    const std::vector<std::uint64_t> globals = sum.globals(sums);
+    ratio all(globals[0], globals[1]);
+    all.mark_added_up(detail::added_up_over(sum.summed_axes(sums), layout));
+    return all;
 }
 
 /// The least, the largest and the count over all ranks: a SUM for the count, which also shows that no part is missing,
@@ -284,10 +286,15 @@ template <word_reducer Reducer>
     const detail::witnessed_sum sum(layout, {{"extremes.count", scope}});
     detail::agree(detail::reduction_schema(sum, {}, std::nullopt), over);
     const std::uint64_t count = mine.count();
-    const std::uint64_t whole = sum.globals(detail::summed(sum, over, [&] { return std::span(&count, 1); }))[0];
+    const std::vector<std::uint64_t> sums = detail::summed(sum, over, [&] {
+        return detail::not_added_up(mine.added_up_over(), {&count, 1}, sum, "count");
+    });
+    const std::uint64_t whole = sum.globals(sums)[0];
     std::uint64_t ends[] = {mine.empty() ? 0 : mine.max(), mine.empty() ? 0 : ~mine.min()};
     over.max(std::span<std::uint64_t>(ends));
-    return {whole, ~ends[1], ends[0]};
+    extremes all(whole, ~ends[1], ends[0]);
+    all.mark_added_up(detail::added_up_over(sum.summed_axes(sums), layout));
+    return all;
 }
 
 }  // namespace floptally

@@ -12,7 +12,6 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Work that several ranks of a layout each run whole: it is executed by each, and useful once.
@@ -20,7 +19,7 @@
 namespace floptally {
 
 /// Work that all ranks along these axes each run whole, as every rank of context parallelism does with a vision tower
-/// whose images are not dealt. `weights` as in a `plan_rule`: "vision.*", "moe.router",
+/// whose images are not dealt. `weights` as in a `weight_setting`: "vision.*", "moe.router",
 /// "attention.qkv/kv_a_proj_with_mqa".
 struct redundant_work {
     component_name weights;
@@ -33,7 +32,8 @@ struct redundant_work {
                                                           std::span<const redundant_work> repeated) {
     for (const redundant_work& work : repeated) {
         if (work.over.empty()) {
-            detail::refuse("redundant_work", {"\"", work.weights.view(), "\" is run again over no axis"});
+            detail::refuse("redundant_work",
+                           {"\"", work.weights.view(), "\" must name an axis along which it is run again"});
         }
         std::uint64_t ranks = 1;
         for (const parallel_axis axis : {parallel_axis::ep, parallel_axis::expert_dp}) {

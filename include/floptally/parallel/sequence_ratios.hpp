@@ -13,8 +13,10 @@
 #include <string>
 #include <vector>
 
+#include <floptally/batch/context_share.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/parallel/detail/rank_gather.hpp>
+#include <floptally/parallel/detail/scoped_words.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/reduction.hpp>
@@ -22,7 +24,6 @@
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Ratios of signed or floating-point numbers over ranks: a loss, a sequence's log-probability. They are added in the
@@ -52,7 +53,7 @@ struct ratio_summary {
   private:
     void require_any() const {
         if (sequences == 0) {
-            throw error("ratio", "is over nothing: no sequence has a denominator above 0");
+            throw error("ratio", "has no value: no sequence has a denominator above 0");
         }
     }
 };
@@ -116,17 +117,19 @@ template <ratio_number Number>
     return axes;
 }
 
-/// Throws on every rank where ranks are not configured alike or have different numbers of ratios.
+/// Throws on every rank where ranks are not configured alike or have different numbers of ratios. Returns the words of
+/// a ratio by their scopes.
 template <class Reducer>
-void agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, std::size_t numbers, Reducer& over) {
-    const witnessed_sum words(layout,
-                              {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
+witnessed_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, std::size_t numbers,
+                              Reducer& over) {
+    witnessed_sum words(layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
     agree(reduction_schema(words, {}, std::nullopt), over);
     std::uint64_t ends[] = {numbers, ~std::uint64_t{numbers}};
     over.max(std::span<std::uint64_t>(ends));
     if (ends[0] != ~ends[1]) {
         refuse("sequences", {"the ranks that share them have from ", ~ends[1], " to ", ends[0]});
     }
+    return words;
 }
 
 /// The ratio of one sequence; none where it is empty.
@@ -159,12 +162,14 @@ template <ratio_number Numerator, ratio_number Denominator = std::uint64_t>
 struct number_ratio {
     Numerator numerator{};
     Denominator denominator{};
+    /// The axes over which it was added up already, which `reduce` sets: a second sum over them is an error.
+    added_up summed{};
 
     [[nodiscard]] double value() const {
         const std::optional<double> found =
             detail::ratio_of(static_cast<double>(numerator), static_cast<double>(denominator), 0);
         if (!found) {
-            throw error("ratio", "is over nothing: every slice was empty");
+            throw error("ratio", "has no value: every slice was empty");
         }
         return *found;
     }
@@ -176,14 +181,15 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Reducer
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
                                                           Reducer& over) {
-    detail::agree_on_ratios(scope, layout, 1, over);
-    detail::rank_gather all(layout, detail::axes_seen(scope, every_axis));
-    all.collect(2, over, [&] {
-        return std::vector<std::uint64_t>{std::bit_cast<std::uint64_t>(mine.numerator),
-                                          std::bit_cast<std::uint64_t>(mine.denominator)};
-    });
+    const detail::witnessed_sum words = detail::agree_on_ratios(scope, layout, 1, over);
+    const axis_set axes = detail::axes_seen(scope, every_axis);
+    const std::vector<std::uint64_t> sides{std::bit_cast<std::uint64_t>(mine.numerator),
+                                           std::bit_cast<std::uint64_t>(mine.denominator)};
+    detail::rank_gather all(layout, axes);
+    all.collect(2, over, [&] { return detail::not_added_up(mine.summed, sides, words, "ratio"); });
     return {.numerator = detail::whole_of<Numerator>(all, 0, scope.numerator(), "numerator"),
-            .denominator = detail::whole_of<Denominator>(all, 1, scope.denominator(), "denominator")};
+            .denominator = detail::whole_of<Denominator>(all, 1, scope.denominator(), "denominator"),
+            .summed = detail::added_up_over(axes, layout)};
 }
 
 /// The summary of the ratios of all sequences: first numerator and denominator of each sequence are added over the
@@ -220,7 +226,7 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
         return words;
     };
     const auto of_replica = [&] {
-        detail::agree_on_ratios(scope, layout, sequences, within);
+        static_cast<void>(detail::agree_on_ratios(scope, layout, sequences, within));
         detail::rank_gather all(layout, detail::axes_seen(scope, sharing));
         all.collect(2 * sequences, within, mine);
         ratio_summary found;
@@ -235,7 +241,7 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
                                           std::bit_cast<std::uint64_t>(found.largest)};
     };
     constexpr std::size_t words_of_replica = 5;
-    detail::agree_on_ratios(scope, layout, words_of_replica, over_dp);
+    static_cast<void>(detail::agree_on_ratios(scope, layout, words_of_replica, over_dp));
     detail::rank_gather replicas(layout, parallel_axis::dp);
     replicas.collect(words_of_replica, over_dp, of_replica);
     ratio_summary found;

@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string>
 
+#include <floptally/batch/context_share.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// A ratio and the extremes of a rank's slice, which are reduced as integers. A mean of the ranks' ratios would weigh
@@ -29,6 +29,7 @@ class ratio {
         const std::uint64_t denominator = checked(denominator_, "ratio.denominator") + other.denominator_;
         numerator_ = checked(numerator_, "ratio.numerator") + other.numerator_;
         denominator_ = denominator;
+        added_up_ += other.added_up_;
         return *this;
     }
 
@@ -39,16 +40,24 @@ class ratio {
     /// The quotient; an error where the denominator is 0.
     [[nodiscard]] constexpr double value() const {
         if (empty()) {
-            throw error("ratio", "is over nothing: every slice was empty");
+            throw error("ratio", "has no value: every slice was empty");
         }
         return static_cast<double>(numerator_) / static_cast<double>(denominator_);
     }
 
-    [[nodiscard]] friend constexpr bool operator==(const ratio&, const ratio&) = default;
+    /// Marks the result of a sum over ranks, as `tally::mark_added_up` does: a second sum over them is an error.
+    constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
+    /// The mark of `mark_added_up`, which sums keep.
+    [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const ratio& a, const ratio& b) {
+        return a.numerator_ == b.numerator_ && a.denominator_ == b.denominator_;
+    }
 
   private:
     std::uint64_t numerator_ = 0;
     std::uint64_t denominator_ = 0;
+    added_up added_up_{};
 };
 
 /// The least and the largest of some values, and their number. An empty slice has neither.
@@ -68,6 +77,7 @@ class extremes {
         count_ = checked(count_, "extremes.count") + other.count_;
         min_ = other.min_ < min_ ? other.min_ : min_;
         max_ = other.max_ > max_ ? other.max_ : max_;
+        added_up_ += other.added_up_;
         return *this;
     }
 
@@ -82,20 +92,29 @@ class extremes {
         return max_;
     }
 
-    [[nodiscard]] friend constexpr bool operator==(const extremes&, const extremes&) = default;
+    /// Marks the result of a sum over ranks, as `tally::mark_added_up` does. The ends of ends are the ends, but the
+    /// count would be added up twice: a second sum over the same ranks is an error.
+    constexpr void mark_added_up(const added_up& over) { added_up_ = over; }
+    /// The mark of `mark_added_up`, which sums keep.
+    [[nodiscard]] constexpr const added_up& added_up_over() const { return added_up_; }
+
+    [[nodiscard]] friend constexpr bool operator==(const extremes& a, const extremes& b) {
+        return a.count_ == b.count_ && a.min_ == b.min_ && a.max_ == b.max_;
+    }
 
   private:
     static constexpr std::uint64_t no_min = ~std::uint64_t{0};
 
     constexpr void require_values() const {
         if (empty()) {
-            throw error("extremes", "are of no value: every slice was empty");
+            throw error("extremes", "have no value: every slice was empty");
         }
     }
 
     std::uint64_t count_ = 0;
     std::uint64_t min_ = no_min;
     std::uint64_t max_ = 0;
+    added_up added_up_{};
 };
 
 }  // namespace floptally

@@ -10,7 +10,6 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

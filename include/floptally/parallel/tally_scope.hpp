@@ -13,7 +13,6 @@
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The scope of each statistic of a tally, of its towers and of measured words.

@@ -13,8 +13,8 @@
 namespace floptally {
 
 /// A split of the matrices of a component, or of one weight in it, in place of what their part says. Patterns are those
-/// of `plan_rule::weights`; a component "encoder.mlp" is also known as "mlp".
-struct tensor_rule {
+/// of `weight_setting::weights`; a component "encoder.mlp" is also known as "mlp".
+struct weight_split {
     component_name weights;
     tensor_split split = tensor_split::even;
 };
@@ -33,7 +33,7 @@ struct tensor_options {
     std::uint64_t make_vocab_size_divisible_by = 1;
     /// Splits in place of those of the rows (`cost_row::dealt`); of several that name a weight the last one holds.
     /// Towers are named in full: "vision.*" replicated is a tower without tensor parallelism.
-    std::vector<tensor_rule> rules{};
+    std::vector<weight_split> splits{};
 };
 
 }  // namespace floptally

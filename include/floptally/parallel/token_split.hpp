@@ -15,7 +15,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/index_range.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Splits of a row's tokens over context-parallel ranks, and the alignment of slots that they need.

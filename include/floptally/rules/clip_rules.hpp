@@ -7,6 +7,7 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/detail/pair_rows.hpp>
+#include <floptally/rules/detail/rule_call.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 
@@ -31,6 +32,16 @@ struct strided_frames {
 };
 
 }  // namespace floptally::unit_rules
+
+namespace floptally::unit {
+
+/// Frames that convolutions leave of a clip of sound.
+template <whole_number Field, whole_number Stride, whole_number Chunk = int>
+[[nodiscard]] constexpr unit_rules::strided_frames strided_frames(Field field, Stride stride, Chunk chunk = 0) {
+    return detail::from_numbers<unit_rules::strided_frames>(field, stride, chunk);
+}
+
+}  // namespace floptally::unit
 
 namespace floptally::mask_rules {
 

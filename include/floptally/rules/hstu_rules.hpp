@@ -120,21 +120,33 @@ struct hstu_part {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return detail::hstu_part_rows(s, static_cast<hstu_rows>(part), static_cast<std::uint64_t>(stride));
     }
+    /// The names by which its text begins, by its part.
+    static constexpr const char* text_names[] = {"hstu_all", "hstu_context", "hstu_items", "hstu_history",
+                                                 "hstu_targets"};
     /// Its text form, such as "hstu_targets(2)", and back.
-    void write(std::string& to) const {
-        detail::append(to, {"hstu_", detail::name_of(static_cast<hstu_rows>(part)), "(", stride, ")"});
-    }
+    void write(std::string& to) const { detail::append(to, {text_names[part], "(", stride, ")"}); }
     [[nodiscard]] static bool read(std::string_view text, hstu_part& made) {
-        for (std::int32_t which = 0; which <= static_cast<std::int32_t>(hstu_rows::targets); ++which) {
-            const std::string of_part = detail::text_of({"hstu_", detail::name_of(static_cast<hstu_rows>(which))});
+        std::int32_t which = 0;
+        for (const char* known : text_names) {
             std::int64_t values[1]{};
-            if (detail::read_call(text, of_part, parameters + 1, 1, values)) {
+            if (detail::read_call(text, known, parameters + 1, 1, values)) {
                 made = {which, detail::in_range(parameters[1], values[0])};
                 return true;
             }
+            ++which;
         }
         return false;
     }
 };
 
 }  // namespace floptally::unit_rules
+
+namespace floptally::unit {
+
+/// Rows of one part of an HSTU model's sequence, the first of every `stride`.
+template <whole_number Stride = int>
+[[nodiscard]] constexpr unit_rules::hstu_part hstu_part(hstu_rows part, Stride stride = 1) {
+    return detail::from_numbers<unit_rules::hstu_part>(static_cast<int>(part), stride);
+}
+
+}  // namespace floptally::unit

@@ -16,7 +16,6 @@
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/rules/table_of.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// `rule`: what one sample counts, as a value made of any struct that is a rule.

@@ -15,7 +15,6 @@
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file

@@ -12,7 +12,7 @@
 #include <floptally/rules/rule_table.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 #include <floptally/rules/table_of.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// `rule_named("sliding_window(4096)")`: a rule from its text.

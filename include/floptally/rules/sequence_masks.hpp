@@ -98,6 +98,8 @@ struct band {
         return true;
     }
 
+    /// The names by which its text may begin, besides its own.
+    static constexpr const char* text_names[] = {"causal", "bidirectional", "sliding_window"};
     /// The parameter of the text form "sliding_window(4096)".
     static constexpr rule_parameter sliding[] = {{"sliding_window", 1}};
 };

@@ -20,6 +20,15 @@ class rule;
 
 using std::string_view_literals::operator""sv;  // a constant without it is measured letter by letter, in each unit
 
+/// A whole number that a function of a mask or unit takes: an integer of at most 64 bits. A real number, a truth value
+/// and a letter are none.
+// The compiler's own traits, as below.
+template <class T>
+concept whole_number = !__is_class(T) && !__is_enum(T) && !__is_same(T, bool) && !__is_same(T, char) &&
+                       sizeof(T) <= sizeof(std::int64_t) && requires(T number) {
+    number % 1;
+};
+
 /// The shape of the pairs that a rule counts, for conventions that count squares or half of them.
 enum class pair_shape : std::uint8_t {
     units,         ///< no pairs of a square, or pairs that every convention counts as they are

@@ -14,7 +14,6 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/table.hpp>
 
 /// @file

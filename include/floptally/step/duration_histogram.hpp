@@ -10,7 +10,6 @@
 #include <string>
 
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// A histogram of step times in fixed memory, and its percentiles.

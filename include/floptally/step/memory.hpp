@@ -5,7 +5,6 @@
 
 #include <floptally/integer/checked.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Bytes that a step must hold whatever the kernels do: logits, weights, gradients, optimizer state. Activations depend

@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Samples of a device's memory at chosen steps.

@@ -21,7 +21,6 @@
 #include <floptally/step/step_totals.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The meter of a training loop: totals and rates of its last step, interval and run.

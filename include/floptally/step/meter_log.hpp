@@ -12,7 +12,7 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file
@@ -51,11 +51,11 @@ namespace detail {
 
 class metric_list {
   public:
-    metric_list(const meter& of, std::string_view prefix) : of_(of), prefix_(prefix) {}
+    metric_list(const meter& steps, std::string_view prefix) : steps_(steps), prefix_(prefix) {}
 
     void add(std::string_view name, double value) {
         metrics_.push_back(
-            {std::string(prefix_).append(name), value, of_.model().counted_as().name, version, of_.counted()});
+            {std::string(prefix_).append(name), value, steps_.model().counted_as().name, version, steps_.counted()});
     }
 
     void add(const step_totals& done) {
@@ -72,8 +72,8 @@ class metric_list {
         add("useful_fraction", rate.useful_fraction);
         add("useful_flops_fraction", rate.useful_flops_fraction);
         add("step_seconds", rate.step_seconds);
-        if (of_.precisions()) {
-            const mixed_precision_rate mixed = mixed_rate(*of_.precisions(), done);
+        if (steps_.precisions()) {
+            const mixed_precision_rate mixed = mixed_rate(*steps_.precisions(), done);
             add("mfu_mixed_pct", 100 * mixed.mfu);
             add("mixed_peak_tflops", mixed.peak_tflops);
         }
@@ -82,7 +82,7 @@ class metric_list {
     [[nodiscard]] std::vector<metric> take() { return std::move(metrics_); }
 
   private:
-    const meter& of_;
+    const meter& steps_;
     std::string_view prefix_;
     std::vector<metric> metrics_;
 };
@@ -90,18 +90,18 @@ class metric_list {
 }  // namespace detail
 
 /// Rates of a step: "train/mfu_pct", "train/mfu_padded_pct", "train/hfu_pct", "train/tflops_per_gpu", …
-[[nodiscard]] inline std::vector<metric> metrics(const meter& of, const step_totals& done,
+[[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const step_totals& done,
                                                  std::string_view prefix = "train/") {
-    detail::metric_list list(of, prefix);
+    detail::metric_list list(steps, prefix);
     list.add(done);
     return list.take();
 }
 
 /// Rates of an interval or a run, and the spread of its step times: "train/step_seconds_p50", "…_p95", "…_min",
 /// "…_max".
-[[nodiscard]] inline std::vector<metric> metrics(const meter& of, const step_series& done,
+[[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const step_series& done,
                                                  std::string_view prefix = "train/") {
-    detail::metric_list list(of, prefix);
+    detail::metric_list list(steps, prefix);
     list.add(done.totals);
     list.add("step_seconds_p50", done.step_seconds.percentile(50));
     list.add("step_seconds_p95", done.step_seconds.percentile(95));
@@ -111,11 +111,11 @@ class metric_list {
     return list.take();
 }
 
-/// Percentiles of step times, from `of.step_percentiles()`: "train/steady_step_seconds_p10", "…_p25", "…_p50", "…_p75",
-/// "…_p90", "…_p99".
-[[nodiscard]] inline std::vector<metric> metrics(const meter& of, const duration_percentiles& done,
+/// Percentiles of step times, from `steps.step_percentiles()`: "train/steady_step_seconds_p10", "…_p25", "…_p50",
+/// "…_p75", "…_p90", "…_p99".
+[[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const duration_percentiles& done,
                                                  std::string_view prefix = "train/") {
-    detail::metric_list list(of, prefix);
+    detail::metric_list list(steps, prefix);
     for (const auto& [name, seconds] : detail::named(done)) {
         list.add(std::string("steady_step_seconds_").append(name), seconds);
     }

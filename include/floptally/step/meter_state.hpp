@@ -12,7 +12,6 @@
 #include <floptally/step/meter.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/version.hpp>
 
 /// @file

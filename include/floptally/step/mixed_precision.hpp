@@ -21,7 +21,6 @@
 #include <floptally/lists/index_range.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// MFU of a step whose parts run in precisions of their own.
@@ -29,7 +28,7 @@
 namespace floptally {
 
 /// A precision and where it holds: in a component, in some layers, or in a component of some layers.
-struct precision_rule {
+struct precision_setting {
     std::string component{};  ///< empty: every component
     /// Layers of the model's own stack, from 0; none: the whole model, with what is outside of its layers.
     std::optional<index_range> layers{};
@@ -52,38 +51,38 @@ struct mixed_precision_rate {
     [[nodiscard]] friend bool operator==(const mixed_precision_rate&, const mixed_precision_rate&) = default;
 };
 
-/// The precision of each FLOP of a model. Where two rules name the same work, the later one holds; work that no rule
+/// The precision of each FLOP of a model. Where two settings name the same work, the later one holds; work that none
 /// names runs at `peak_tflops`.
 class mixed_precision {
   public:
-    /// Rules by component alone.
-    mixed_precision(const flop_counter& whole, std::vector<precision_rule> rules, double peak_tflops)
-        : mixed_precision(whole, {}, {}, std::move(rules), peak_tflops) {}
+    /// Settings by component alone.
+    mixed_precision(const flop_counter& whole, std::vector<precision_setting> settings, double peak_tflops)
+        : mixed_precision(whole, {}, {}, std::move(settings), peak_tflops) {}
 
-    /// Rules that may name layers: of `parts`, which `whole` counts under `plan`.
+    /// Settings that may name layers: of `parts`, which `whole` counts under `plan`.
     mixed_precision(const flop_counter& whole, std::span<const model_part> parts, const training_plan& plan,
-                    std::vector<precision_rule> rules, double peak_tflops)
-        : whole_(whole), rules_(std::move(rules)), peak_tflops_(peak_tflops) {
+                    std::vector<precision_setting> settings, double peak_tflops)
+        : whole_(whole), settings_(std::move(settings)), peak_tflops_(peak_tflops) {
         detail::require_finite_positive(peak_tflops, "peak_tflops");
         const breakdown names = whole.evaluate(tally{whole.masks()});
         const std::uint64_t layers = layers_of(parts);
         bool by_layer = false;
-        for (const precision_rule& rule : rules_) {
-            detail::require_finite_positive(rule.peak_tflops, "peak_tflops");
-            if (!rule.component.empty()) {
-                static_cast<void>(names[rule.component]);  // refuses an unknown component
+        for (const precision_setting& setting : settings_) {
+            detail::require_finite_positive(setting.peak_tflops, "peak_tflops");
+            if (!setting.component.empty()) {
+                static_cast<void>(names[setting.component]);  // refuses an unknown component
             }
-            if (rule.layers && (rule.layers->first >= rule.layers->last || rule.layers->last > layers)) {
-                detail::refuse("layers", {"must be some of the ", layers, " layers, got ", rule.layers->first, " to ",
-                                          rule.layers->last});
+            if (setting.layers && (setting.layers->first >= setting.layers->last || setting.layers->last > layers)) {
+                detail::refuse("layers", {"must be some of the ", layers, " layers, got ", setting.layers->first,
+                                          " to ", setting.layers->last});
             }
-            by_layer = by_layer || rule.layers.has_value();
+            by_layer = by_layer || setting.layers.has_value();
         }
         if (!by_layer) {
-            groups_.push_back({std::vector<bool>(rules_.size(), false), whole});
+            groups_.push_back({std::vector<bool>(settings_.size(), false), whole});
             return;
         }
-        for (const std::vector<bool>& applied : rule_sets(parts)) {
+        for (const std::vector<bool>& applied : setting_sets(parts)) {
             groups_.push_back({applied, flop_counter(only(parts, applied), whole.counted_as(), plan)});
         }
     }
@@ -130,12 +129,12 @@ class mixed_precision {
     }
 
     [[nodiscard]] const flop_counter& whole() const { return whole_; }
-    [[nodiscard]] const std::vector<precision_rule>& rules() const { return rules_; }
+    [[nodiscard]] const std::vector<precision_setting>& settings() const { return settings_; }
 
   private:
-    /// The FLOPs of the layers to which the same rules apply. What is outside of the layers is in the group of no rule.
+    /// The FLOPs of the layers to which the same settings apply. What is outside of the layers is in the group of none.
     struct layer_group {
-        std::vector<bool> applied;  ///< for each rule
+        std::vector<bool> applied;  ///< for each setting
         flop_counter work;
     };
 
@@ -151,25 +150,25 @@ class mixed_precision {
         return end;
     }
 
-    /// For each rule, whether it names the layer.
+    /// True for each setting that names the layer.
     [[nodiscard]] std::vector<bool> applied_to(std::uint64_t layer) const {
         std::vector<bool> applied;
-        for (const precision_rule& rule : rules_) {
-            applied.push_back(rule.layers && layer >= rule.layers->first && layer < rule.layers->last);
+        for (const precision_setting& setting : settings_) {
+            applied.push_back(setting.layers && layer >= setting.layers->first && layer < setting.layers->last);
         }
         return applied;
     }
 
-    /// The sets of rules that apply to some layer, and the empty set.
-    [[nodiscard]] std::set<std::vector<bool>> rule_sets(std::span<const model_part> parts) const {
-        std::set<std::vector<bool>> sets{std::vector<bool>(rules_.size(), false)};
+    /// The sets of settings that apply to some layer, and the empty set.
+    [[nodiscard]] std::set<std::vector<bool>> setting_sets(std::span<const model_part> parts) const {
+        std::set<std::vector<bool>> sets{std::vector<bool>(settings_.size(), false)};
         for (std::uint64_t layer = 0; layer < layers_of(parts); ++layer) {
             sets.insert(applied_to(layer));
         }
         return sets;
     }
 
-    /// The parts, marked `elsewhere` unless exactly these rules apply to them: a plan still sees the whole graph.
+    /// The parts, marked `elsewhere` unless exactly these settings apply to them: a plan still sees the whole graph.
     [[nodiscard]] std::vector<model_part> only(std::span<const model_part> parts,
                                                const std::vector<bool>& applied) const {
         const bool outside = std::find(applied.begin(), applied.end(), true) == applied.end();
@@ -197,15 +196,15 @@ class mixed_precision {
 
     [[nodiscard]] double peak_of(std::string_view component, const std::vector<bool>& applied) const {
         double peak = peak_tflops_;
-        for (std::size_t i = 0; i < rules_.size(); ++i) {
-            const bool named = rules_[i].component.empty() || rules_[i].component == component;
-            peak = named && (!rules_[i].layers || applied[i]) ? rules_[i].peak_tflops : peak;
+        for (std::size_t i = 0; i < settings_.size(); ++i) {
+            const bool named = settings_[i].component.empty() || settings_[i].component == component;
+            peak = named && (!settings_[i].layers || applied[i]) ? settings_[i].peak_tflops : peak;
         }
         return peak;
     }
 
     flop_counter whole_;
-    std::vector<precision_rule> rules_;
+    std::vector<precision_setting> settings_;
     double peak_tflops_;
     std::vector<layer_group> groups_;
 };

@@ -15,7 +15,6 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// MFU of a step whose modules have ranks of their own.

@@ -43,9 +43,9 @@ class open_metrics_text {
     void sample(std::string_view value, std::initializer_list<label> labels = {}) {
         text_.append(name_).append(suffix_);
         std::string_view before = "{";
-        for (const auto& [name, of] : labels) {
+        for (const auto& [name, worth] : labels) {
             text_.append(before).append(name).append("=\"");
-            for (const char letter : of) {
+            for (const char letter : worth) {
                 text_.append(letter == '\n' ? "\\n" : letter == '"' ? "\\\"" : letter == '\\' ? "\\\\" : "");
                 text_.append(letter == '\n' || letter == '"' || letter == '\\' ? 0 : 1, letter);
             }
@@ -76,14 +76,14 @@ class open_metrics_text {
 ///     sum(rate(floptally_flops_total{view="useful"}[5m])) / rate(floptally_peak_flops_total[5m])
 ///
 /// and never a mean of ratios. A meter before its first step has counters of 0.
-[[nodiscard]] inline std::string to_open_metrics(const meter& of) {
+[[nodiscard]] inline std::string to_open_metrics(const meter& steps) {
     detail::open_metrics_text text;
-    const step_totals& done = of.run().totals;
-    const metered_hardware& hardware = of.hardware();
+    const step_totals& done = steps.run().totals;
+    const metered_hardware& hardware = steps.hardware();
     text.family("meter", "info", "", "How FLOPs were counted, and what they are measured against.");
     text.sample("1", {{"version", version},
-                      {"convention", of.model().counted_as().name},
-                      {"counted", of.counted()},
+                      {"convention", steps.model().counted_as().name},
+                      {"counted", steps.counted()},
                       {"accelerator", hardware.accelerator},
                       {"precision", hardware.precision}});
     text.family("gpus", "gauge", "", "GPUs that work on the sequences counted.");
@@ -103,7 +103,7 @@ class open_metrics_text {
         {view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}};
     text.family("flops", "counter", "", "Floating-point operations, by component and view.");
     if (done.steps != 0) {
-        const breakdown work = of.model().evaluate(done.batch);
+        const breakdown work = steps.model().evaluate(done.batch);
         for (const component_flops& component : work.components()) {
             for (const auto& [seen, name] : views) {
                 text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});

@@ -24,6 +24,7 @@
 #include <floptally/rules/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/utilization.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
@@ -83,6 +84,26 @@ struct report {
     std::vector<std::string> notes{};
 };
 
+/// The MFU below which seconds, GPUs or the peak are probably in another unit: 0.1 % of a step that trains, and 0.001 %
+/// of a forward alone, which may wait for memory.
+[[nodiscard]] constexpr double least_plausible_mfu(counted_passes counted) {
+    return counted == counted_passes::forward ? 1e-5 : 1e-3;
+}
+
+/// The doubt about an MFU that is absurd, above the peak or far below every step's; empty for any other. 0 is of a
+/// batch without tokens.
+[[nodiscard]] inline std::string doubt_of(double mfu, counted_passes counted) {
+    if (mfu > 1) {
+        return "more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right";
+    }
+    if (mfu > 0 && mfu < least_plausible_mfu(counted)) {
+        return detail::text_of({"an MFU of ", detail::general_decimal(100 * mfu, 3), " % is below ",
+                                detail::general_decimal(100 * least_plausible_mfu(counted), 3),
+                                " %: seconds, gpus or the peak may be in another unit"});
+    }
+    return {};
+}
+
 /// The notes of a report: its own, and warnings where its FLOPs are an upper bound, its peak is from no document, or
 /// its rates are impossible.
 [[nodiscard]] inline std::vector<std::string> notes_of(const report& r) {
@@ -95,8 +116,12 @@ struct report {
     if (r.mfu && r.mfu->peak_quality != source_quality::vendor_document) {
         notes.push_back(detail::text_of({"the peak is ", remark(r.mfu->peak_quality), ": ", r.mfu->peak_source}));
     }
-    if (r.mfu && r.mfu->utilization.hfu > 1) {
-        notes.emplace_back("more FLOPs than the peak allows: seconds, gpus or the peak cannot all be right");
+    if (r.mfu) {
+        const utilization& rates = r.mfu->utilization;
+        const std::string doubt = doubt_of(rates.hfu > 1 ? rates.hfu : rates.mfu, r.plan.counted);
+        if (!doubt.empty()) {
+            notes.push_back(doubt);
+        }
     }
     return notes;
 }
@@ -119,7 +144,7 @@ struct report {
     made.counted_as = as.counted_as();
     made.plan = plan;
     made.parameters = weights_of(model.cost);
-    if (!plan.rules.empty() && !model.parts.empty()) {
+    if (!plan.weights.empty() && !model.parts.empty()) {
         made.parameters.trainable = trained_parameters(model.parts, plan).trainable;
     }
     made.masks = shown;

@@ -11,7 +11,7 @@
 #include <floptally/count/padding.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/step/report.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/text/version.hpp>

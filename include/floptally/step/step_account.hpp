@@ -11,7 +11,6 @@
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The account of a step, which a waterfall divides: its work by peaks, its ranks, times measured apart.

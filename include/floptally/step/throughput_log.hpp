@@ -15,8 +15,7 @@
 #include <floptally/step/step_totals.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// The two log lines of NVIDIA's recsys-examples (HSTU), written and read. They are written as its scripts read them,

@@ -12,7 +12,6 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// MFU, HFU and rates of a step.

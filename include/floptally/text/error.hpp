@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -10,7 +11,7 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// The error of bad input, with its field, its problem and the value.
+/// The error of bad input, with its field, its problem and the value, and that of a failed call.
 
 namespace floptally {
 
@@ -37,6 +38,26 @@ class overflow : public error {
   public:
     using error::error;
 };
+
+namespace detail {
+
+/// Throws an error of `field` whose text is made of pieces.
+[[noreturn, gnu::cold, gnu::noinline]] inline void refuse(std::string_view field,
+                                                          std::initializer_list<piece> problem) {
+    throw error(field, text_of(problem));
+}
+
+/// The text of a failed call in the words of its library, with its place: "TEXT (FILE:LINE)".
+[[nodiscard]] inline std::string called_at(std::string_view text, const char* file, int line) {
+    return text_of({text, " (", file, ":", line, ")"});
+}
+
+/// Throws the error of a failed call, whose field is the call.
+[[noreturn]] inline void throw_failed_call(std::string_view call, std::string_view text, const char* file, int line) {
+    throw error(call, called_at(text, file, line));
+}
+
+}  // namespace detail
 
 /// Throws where a size is 0.
 constexpr void require_positive(std::uint64_t value, const char* field) {

@@ -1,19 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <charconv>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <system_error>
 
 /// @file
-/// Reading of a number from a whole text.
+/// Numbers as text with a number of digits, and numbers from a whole text, whatever the locale is.
 
 namespace floptally::detail {
 
+[[nodiscard]] inline std::string decimal_text(double value, std::chars_format format, int digits) {
+    std::array<char, 400> text{};  // the longest double has 309 digits before the point
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value, format, digits);
+    return {text.data(), end.ptr};
+}
+
+/// "40.97": printf's %.2f in the C locale.
+[[nodiscard]] inline std::string fixed_decimal(double value, int decimals) {
+    return decimal_text(value, std::chars_format::fixed, decimals);
+}
+
+/// "4.206e+09", "0": printf's %.4g in the C locale.
+[[nodiscard]] inline std::string general_decimal(double value, int digits) {
+    return decimal_text(value, std::chars_format::general, digits);
+}
+
+/// "1.235e+09": printf's %.3e in the C locale.
+[[nodiscard]] inline std::string scientific_decimal(double value, int decimals) {
+    return decimal_text(value, std::chars_format::scientific, decimals);
+}
+
+/// "3.35": the shortest text that reads back as the same number.
+[[nodiscard]] inline std::string shortest_decimal(double value) {
+    std::array<char, 32> text{};
+    const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
+    return {text.data(), end.ptr};
+}
+
 /// The number that is the whole of `text`; nothing where it is not one.
 template <class Number>
-[[nodiscard]] std::optional<Number> whole_number(std::string_view text) {
+[[nodiscard]] std::optional<Number> number_of_text(std::string_view text) {
     Number value{};
     const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
     return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;

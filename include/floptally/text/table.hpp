@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// A table as plain data, its cells, and its sections as aligned text and as Markdown.

@@ -17,8 +17,7 @@
 #include <floptally/step/component_rates.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 
 /// @file

@@ -16,13 +16,12 @@
 #include <floptally/count/training_plan.hpp>
 #include <floptally/step/component_rates.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
-#include <floptally/text/shortened.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
 #include <floptally/waterfall/detail/shared_time.hpp>
 #include <floptally/waterfall/detail/trace_spans.hpp>
-#include <floptally/waterfall/module_rules.hpp>
+#include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 
 /// @file
@@ -32,10 +31,10 @@ namespace floptally {
 
 /// Time of a part in a trace, over all of its devices and steps.
 struct trace_time {
-    std::string part{};  ///< as a rule names it, or why it is of no part
+    std::string part{};  ///< as a pattern names it, or why it is of no part
     std::int64_t forward = 0;
     std::int64_t backward = 0;
-    bool is_known = true;  ///< else no rule says what it is
+    bool is_known = true;  ///< else no pattern says what it is
 };
 
 /// The time of the steps of a trace by part: of kernels of its GPUs, or, where it has none, of operators of the host.
@@ -45,8 +44,8 @@ struct trace_time {
 /// is its innermost operator's, and threads share as streams do.
 class trace_times {
   public:
-    explicit trace_times(const trace& recorded, const module_rules& rules = module_rules{}) {
-        detail::trace_spans spans(recorded, rules);
+    explicit trace_times(const trace& recorded, const module_map& modules = module_map{}) {
+        detail::trace_spans spans(recorded, modules);
         find_window(recorded);
         std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(recorded, spans);
         if (devices.empty()) {
@@ -68,8 +67,8 @@ class trace_times {
         list(recorded, spans, taken);
     }
 
-    /// Parts in the order in which rules met them, then the time of no rule, then the time in which nothing ran; they
-    /// add up to `nanoseconds()`.
+    /// Parts in the order in which patterns met them, then the time of no pattern, then the time in which nothing ran;
+    /// they add up to `nanoseconds()`.
     [[nodiscard]] std::span<const trace_time> times() const { return times_; }
     /// The nanoseconds of all steps over all devices.
     [[nodiscard]] std::int64_t nanoseconds() const { return nanoseconds_; }
@@ -82,13 +81,13 @@ class trace_times {
     /// The time of one step: from the first mark of the profiler to the last one, or to the end of the kernels that
     /// were launched until then; of a trace without marks, all of it.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
-    /// Sentences about time that no rule attributes and about events that are left out.
+    /// Sentences about time that no pattern attributes and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
     /// Seconds of one step of one device, for a table by component of this work. A part that the work does not have is
     /// time without FLOPs, and parts that have a component in common are one. Where the trace has no backward of a
-    /// component that has one, its time is of the forward alone. What no rule knows is left out: it is of the line of
-    /// all that nobody timed, as the work is that ran there.
+    /// component that has one, its time is of the forward alone. What no pattern knows is left out: it is of the line
+    /// of all that nobody timed, as the work is that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
         std::vector<part_group> groups;
         for (const trace_time& time : times_) {
@@ -242,8 +241,8 @@ class trace_times {
                 append_item(most, detail::text_of({milliseconds(-names[i].first), " ms ",
                                                    detail::shortened(recorded.names[names[i].second])}));
             }
-            notes_.push_back(
-                detail::text_of({"no rule says what ", milliseconds(unnamed.forward), " ms are, most of them ", most}));
+            notes_.push_back(detail::text_of(
+                {"no pattern says what ", milliseconds(unnamed.forward), " ms are, most of them ", most}));
             times_.push_back(unnamed);
         }
         if (spans.backward_alone() != 0) {

@@ -17,8 +17,7 @@
 #include <floptally/step/step_account.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// A step's time from the peak to its MFU, line by line, and that of the step with another account.

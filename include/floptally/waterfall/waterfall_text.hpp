@@ -7,7 +7,7 @@
 
 #include <floptally/count/training_plan.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/fixed_decimal.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>

@@ -9,7 +9,8 @@ from typing import Any
 
 from .. import Convention, Cost, Error, Plan, cost, from_torch
 from ..callbacks import batch_arguments
-from ..callbacks._adapter import BATCH_KEYS
+from ..callbacks._batches import Sides, read_of
+from ..callbacks._documents import stand_in
 from ._count import Count
 
 Inputs = dict[str, Any]
@@ -52,22 +53,14 @@ class Captured:
 
 
 def on_host(inputs: Mapping[str, Any]) -> Inputs:
-    """What `batch_arguments` reads of a batch, wherever its tensors are. Of tokens that is their shape."""
-    import numpy as np
-
+    """What `batch_arguments` reads of a batch, wherever its tensors are. Of tokens that is as a rule their shape."""
     found: Inputs = {}
-    for key in BATCH_KEYS:
-        value = inputs.get(key)
-        if value is None:
-            continue
-        kind = getattr(getattr(value, "device", None), "type", "cpu")
-        if key in ("input_ids", "inputs_embeds", "decoder_input_ids"):
-            value = np.empty(tuple(value.shape[:2]), dtype=bool)
-        elif kind == "meta":
-            raise Error(key, "must have values to be read, got a tensor on meta")
-        elif hasattr(value, "detach"):
-            value = value.detach().cpu()
-        found[key] = value
+    for key, value in read_of(inputs, Sides()).items():
+        if getattr(getattr(value, "device", None), "type", "cpu") == "meta":
+            if key not in ("input_ids", "labels"):
+                raise Error(key, "must have values to be read, got a tensor on meta")
+            value = stand_in(value, key)
+        found[key] = value.cpu() if hasattr(value, "cpu") else value
     return found
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 from .. import Convention, Cost, Error, Plan, Tally
 
@@ -23,7 +23,7 @@ class Count:
 
     def batch(self, **arguments: Any) -> int:
         """Of a batch as ``floptally.flops`` takes it."""
-        return self.cost.flops(convention=self.convention, plan=self.plan, **arguments).total
+        return self.cost.flops(convention=cast(Any, self.convention), plan=self.plan, **arguments).total
 
     def lengths(self, lengths: Sequence[int]) -> int:
         return self.batch(lengths=lengths)
@@ -53,7 +53,7 @@ class Count:
             linear = one - square
             for length in (3, *_PROBES):
                 if odd or self.lengths([length]) != linear * length + square * length**2:
-                    masks = Tally(self.cost, convention=self.convention, plan=self.plan).masks
+                    masks = Tally(self.cost, convention=cast(Any, self.convention), plan=self.plan).masks
                     limits = ", ".join(sorted({mask.name for mask in masks})) or str(self.convention)
                     raise Error(field, f"does not say how many pairs are attended ({limits}): pass lengths=")
             found = self._coefficients = (linear, square)

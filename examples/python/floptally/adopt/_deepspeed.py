@@ -10,6 +10,9 @@ from deepspeed.profiling.flops_profiler.profiler import macs_to_string, number_t
 
 from .. import Convention, Cost, Error, Plan
 from ._captured import Captured
+from ._original import Original
+
+_original = Original("DeepSpeed", "deepspeed.profiling.flops_profiler.profiler", "FlopsProfiler")
 
 
 class CountingProfiler(FlopsProfiler):
@@ -23,12 +26,14 @@ class CountingProfiler(FlopsProfiler):
         *,
         convention: str | Convention | None,
         cost: Cost | None,
+        compare: bool,
     ) -> None:
         super().__init__(model, ds_engine, recompute_fwd_factor)
         if convention is None and cost is not None:
             raise Error("cost", "is not used without a convention")
         self._convention = convention
         self._cost = cost
+        self._compare = compare
         self._captured = Captured(model)
         self._forward: int | None = None
 
@@ -63,4 +68,6 @@ class CountingProfiler(FlopsProfiler):
     def _counted(self, convention: str | Convention) -> int:
         if self._forward is None:
             self._forward = self._captured.flops(convention, given=self._cost, plan=Plan(phase="forward"))
+            if self._compare:
+                _original.log(float(super().get_total_flops()), self._forward)
         return self._forward

@@ -13,11 +13,20 @@ from ._model import Model, Part, linear
 #: What Megatron-LM's command line calls otherwise than a TransformerConfig.
 LM_NAMES = {"gated_linear_unit": "swiglu", "num_moe_experts": "num_experts"}
 
-_LETTERS = "M mamba, G gated delta net, * attention, - MLP, E experts, | and / between stages and MTP depths"
+_LETTERS = (
+    "M mamba, G gated delta net, * attention, + latent attention, - MLP, E experts, "
+    "| and / between stages and MTP depths"
+)
+_DELTA_NETS = ("gdn", "gated_delta_net", "gdn2")
+#: Names at the end of --spec under which a letter M is a gated delta product.
+_DELTA_PRODUCTS = ("gdp_stack_spec", "gated_delta_product_stack_spec")
 
 
 class _Reader:
-    def __init__(self, source: Any, names: Mapping[str, str], vocab_size: int, path: str = "") -> None:
+    """own: "megatron" or "megatron_bridge" where the model is to be as that function counts it, else empty."""
+
+    def __init__(self, source: Any, names: Mapping[str, str], vocab_size: int, path: str, own: str) -> None:
+        self.own = own
         self.fields = Fields(source, path)
         self.names = names
         self.hidden = self.fields.integer("hidden_size")
@@ -26,16 +35,20 @@ class _Reader:
         self.model = Model("megatron", hidden_size=self.hidden, vocab_size=vocab_size, tied=self._tied())
         self.vocab_size = vocab_size
         self.variant = self.fields.get("experimental_attention_variant")
-        if self.variant not in (None, "gdn", "gated_delta_net"):
+        if own == "megatron":  # which knows no other
+            self.variant = self.variant if self.variant in _DELTA_NETS else None
+        elif self.variant not in (None, *_DELTA_NETS):
             raise Error(self.fields.name("experimental_attention_variant"), f"is not read: {self.variant!r}")
-        for field in ("kimi_kda_layers", "csa_compress_ratios"):
-            self.fields.refuse(field, "is not read")
+        else:
+            for field in ("kimi_kda_layers", "csa_compress_ratios"):
+                self.fields.refuse(field, "is not read")
 
     def cost(self) -> Cost:
         pattern = self.fields.get("hybrid_layer_pattern")
         if pattern:
             self._hybrid(self.fields.text("hybrid_layer_pattern"))
         else:
+            self.fields.refuse("is_hybrid_model", "is read with a hybrid_layer_pattern only")
             self._decoder()
         return self.model.cost()
 
@@ -45,35 +58,35 @@ class _Reader:
         layers = self.fields.integer("num_layers")
         mtp = self.fields.integer("mtp_num_layers", 0, least=0)
         experts = self._moe_layers(layers)
-        is_linear = self._linear_layers(layers)
-        kinds = list(zip(is_linear, self._windowed_layers(layers), experts, strict=True))
-        parts = {kind: [*self._mixer(*kind[:2]), *(self._experts() if kind[2] else self._mlp())] for kind in set(kinds)}
-        for kind in kinds:
-            self.model.layer(*parts[kind])
+        is_linear = self._linear_layers(layers, mtp)
+        windowed = self._windowed_layers(layers, mtp)
+        for i in range(layers):
+            self.model.layer(*self._mixer(is_linear[i], windowed[i]), *(self._experts() if experts[i] else self._mlp()))
         projection = linear("mtp.projection", 2 * self.hidden, self.hidden)
-        for _ in range(mtp):  # a copy of the last layer behind a projection of two hidden states
-            self.model.layer(projection, *parts[kinds[-1]], self._mtp_logits())
+        for i in range(layers, layers + mtp):  # a copy of the last layer after a projection of two hidden states
+            mixer = self._mixer(is_linear[i], windowed[i])
+            self.model.layer(projection, *mixer, *(self._experts() if experts[-1] else self._mlp()), self._mtp_logits())
             self.model.weights("latent_norm", 3 * self.hidden)
         if self.fields.flag("multi_latent_attention"):
-            latent = sum(not one for one, _, _ in kinds) + mtp * (not is_linear[-1])
-            self.model.weights("latent_norm", latent * self._latent_norms())
+            self.model.weights("latent_norm", is_linear.count(False) * self._latent_norms())
 
     def _hybrid(self, pattern: str) -> None:
         stages, *depths = pattern.split("/")
         depths = [depth for depth in depths if depth]
         field = self.fields.name("hybrid_layer_pattern")
         if len(set(depths)) > 1:
-            raise Error(field, f"must repeat one pattern behind each /, got {pattern!r}")
-        if any(letter not in "MG*-E|" for letter in stages + "".join(depths)):
+            raise Error(field, f"must repeat one pattern after each /, got {pattern!r}")
+        if any(letter not in ("MG*-E|+D" if self.own else "MG*-E|+") for letter in stages + "".join(depths)):
             raise Error(field, f"must be of the letters {_LETTERS}, got {pattern!r}")
         windowed = self._windowed_layers(len(stages.replace("|", "")))
         for i, letter in enumerate(stages.replace("|", "")):
             self.model.layer(*self._lettered(letter, windowed[i]))
-        # Without a pattern behind a / the arguments say how many times the logits are computed, and no layers.
-        for i in range(self.fields.integer("mtp_num_layers", len(depths), least=0)):
+        # Without a pattern after a / the arguments say how many times the logits are computed, and no layers.
+        otherwise = 0 if self.own == "megatron" else len(depths)
+        for _ in range(self.fields.integer("mtp_num_layers", otherwise, least=0)):
             self.model.layer(self._mtp_logits())
-            for letter in depths[i] if i < len(depths) else "":
-                self.model.layer(*self._lettered(letter, False))
+        for letter in "".join(depths):
+            self.model.layer(*self._lettered(letter, False))
 
     def _lettered(self, letter: str, windowed: bool) -> list[Part]:
         if letter == "M":
@@ -82,6 +95,11 @@ class _Reader:
             return self._gated_delta_net()
         if letter == "E":
             return self._experts()
+        if letter in "+D":
+            if self.own:  # neither function counts them
+                return []
+            self.model.weights("latent_norm", self._latent_norms())
+            return self._latent_attention()
         return self._mlp() if letter == "-" else self._attention(windowed)
 
     def _moe_layers(self, layers: int) -> list[bool]:
@@ -89,17 +107,29 @@ class _Reader:
             return [False] * layers
         return self._pattern("moe_layer_freq", 1, layers, lambda i, every: i % every == 0)
 
-    def _linear_layers(self, layers: int) -> list[bool]:
+    def _linear_layers(self, layers: int, mtp: int) -> list[bool]:
+        """Those of the decoder and then those of multi-token prediction, which are as its last; Megatron-LM's function
+        goes on in the period, or in a list that names them."""
         if self.variant is None:
-            return [False] * layers
-        return self._pattern("linear_attention_freq", None, layers, lambda i, every: (i + 1) % every != 0)
+            return [False] * (layers + mtp)
+        value = self.fields.get("linear_attention_freq")
+        named = isinstance(value, Sequence) and not isinstance(value, str) and len(value) == layers + mtp
+        count = layers + mtp if named or (self.own == "megatron" and isinstance(value, int)) else layers
+        found = self._pattern("linear_attention_freq", None, count, lambda i, every: (i + 1) % every != 0)
+        return found + [found[-1]] * (layers + mtp - count)
 
-    def _windowed_layers(self, layers: int) -> list[bool]:
-        if self.fields.get("window_size") is None:
-            return [False] * layers
-        if self.fields.get("window_attn_skip_freq") is None:
-            return [True] * layers
-        return self._pattern("window_attn_skip_freq", None, layers, lambda i, every: (i + 1) % every != 0)
+    def _windowed_layers(self, layers: int, mtp: int = 0) -> list[bool]:
+        """Those of the decoder and then those of multi-token prediction, which are as its last; Megatron-Bridge's
+        function goes on in the period, and takes them for full where there is a list."""
+        if self.fields.get("window_size") is None or self.own == "megatron":  # which counts the square
+            return [False] * (layers + mtp)
+        value = self.fields.get("window_attn_skip_freq")
+        if value is None:
+            return [True] * (layers + mtp)
+        listed = isinstance(value, Sequence) and not isinstance(value, str)
+        count = layers + mtp if self.own and not listed else layers
+        found = self._pattern("window_attn_skip_freq", None, count, lambda i, every: (i + 1) % every != 0)
+        return found + [found[-1] and not self.own] * (layers + mtp - count)
 
     def _pattern(self, field: str, otherwise: int | None, layers: int, every: Any) -> list[bool]:
         """A period, or a list of 0 and 1."""
@@ -131,7 +161,8 @@ class _Reader:
         }
         if windowed:
             part["mask"] = self._window()
-        if not self.fields.flag("attention_output_gate"):
+        hybrid = bool(self.fields.get("hybrid_layer_pattern"))
+        if not self.fields.flag("attention_output_gate") or (self.own and hybrid):
             return [part]
         return [part, linear("attention.gate", self.hidden, self.heads * width)]
 
@@ -164,37 +195,73 @@ class _Reader:
         return self.fields.integer("q_lora_rank", 0, least=0) + self.fields.integer("kv_lora_rank")
 
     def _gated_delta_net(self) -> list[Part]:
-        part: Part = {
-            "type": "gated_delta_net",
-            "num_key_heads": self.fields.integer("linear_num_key_heads", 16),
-            "num_value_heads": self.fields.integer("linear_num_value_heads", 32),
-            "key_head_dim": self.fields.integer("linear_key_head_dim", 128),
-            "value_head_dim": self.fields.integer("linear_value_head_dim", 128),
-            "conv_kernel": self.fields.integer("linear_conv_kernel_dim", 4),
-        }
-        return [part]
+        key_heads = self.fields.integer("linear_num_key_heads", 16)
+        value_heads = self.fields.integer("linear_num_value_heads", 32)
+        key_dim = self.fields.integer("linear_key_head_dim", 128)
+        value_dim = self.fields.integer("linear_value_head_dim", 128)
+        kernel = self.fields.integer("linear_conv_kernel_dim", 4)
+        keys, values = key_heads * key_dim, value_heads * value_dim
+        hybrid = bool(self.fields.get("hybrid_layer_pattern"))
+        second = self.variant == "gdn2" and not (hybrid and self.own == "megatron_bridge")
+        if not self.own and not second:
+            part: Part = {
+                "type": "gated_delta_net", "num_key_heads": key_heads, "num_value_heads": value_heads,
+                "key_head_dim": key_dim, "value_head_dim": value_dim, "conv_kernel": kernel,
+            }  # fmt: skip
+            return [part]
+        projected = 4 * keys + 3 * values if second else 2 * (keys + values + value_heads)
+        # Both functions have states of value_dim x value_dim, with four multiply-adds an element.
+        state = 4 * value_heads * value_dim**2 if self.own else 3 * value_heads * key_dim * value_dim
+        return self._recurrent(projected, values, kernel * (2 * keys + values), 2 * state)
+
+    def _recurrent(self, projected: int, inner: int, convolution: int, state: int) -> list[Part]:
+        """Projections in and out, the weights of a convolution and FLOPs of a state, both of one token."""
+        self.model.products("mixer.convolution", 2 * convolution, convolution)
+        self.model.products("mixer.state", state)
+        return [linear("mixer.input", self.hidden, projected), linear("mixer.output", inner, self.hidden)]
 
     def _mamba(self) -> list[Part]:
         head_dim = self.fields.integer("mamba_head_dim", 64)
+        heads = self.fields.integer("mamba_num_heads", 2 * self.hidden // head_dim)
+        groups = self.fields.integer("mamba_num_groups", 8)
+        state = self.fields.integer("mamba_state_dim", 128)
+        if self._delta_products():
+            times = self.fields.integer("gdp_num_householder")
+            inner = 2 * self.hidden if self.fields.get("mamba_num_heads") is None else heads * head_dim
+            projected = (1 + times) * (inner + groups * state + heads)
+            convolution = 4 * (inner * times + groups * state * (1 + times))
+            flops = 4 * times + (3 if self.own else 2)  # Megatron's function adds one for the decay
+            return self._recurrent(projected, inner, convolution, flops * inner * state)
+        if self.own:  # heads of 2 x hidden_size / heads, whatever mamba_head_dim is, and no convolution
+            inner = 2 * self.hidden
+            return self._recurrent(2 * inner + 2 * groups * state + heads, inner, 0, 7 * inner * state)
         part: Part = {
-            "type": "mamba2",
-            "num_heads": self.fields.integer("mamba_num_heads", 2 * self.hidden // head_dim),
-            "head_dim": head_dim,
-            "n_groups": self.fields.integer("mamba_num_groups", 8),
-            "state_size": self.fields.integer("mamba_state_dim", 128),
+            "type": "mamba2", "num_heads": heads, "head_dim": head_dim, "n_groups": groups, "state_size": state,
             "conv_kernel": self.fields.integer("mamba_conv_kernel", 4),
-        }
+        }  # fmt: skip
         return [part]
+
+    def _delta_products(self) -> bool:
+        """Whether --spec makes every M a gated delta product: by its last word, as Megatron-LM asks."""
+        spec = self.fields.get("spec")
+        if spec is None or self.own == "megatron_bridge":
+            return False
+        words = " ".join([spec] if isinstance(spec, str) else map(str, spec))
+        for mark in "[],":
+            words = words.replace(mark, " ")
+        return words.split()[-1:] != [] and words.split()[-1] in _DELTA_PRODUCTS
 
     def _mlp(self) -> list[Part]:
         return [{"type": "mlp", "intermediate_size": self.fields.integer("ffn_hidden_size"), "gated": self.gated}]
 
     def _experts(self) -> list[Part]:
         dense = self.fields.get("ffn_hidden_size")
+        chosen = self.fields.integer("moe_router_topk", 1)
+        experts = (chosen,) if self.own else ()  # by their own functions routers cost nothing
         part: Part = {
             "type": "moe",
-            "num_experts": self.fields.integer(self._experts_field()),
-            "num_experts_per_tok": self.fields.integer("moe_router_topk", 1),
+            "num_experts": self.fields.integer(self._experts_field(), *experts),
+            "num_experts_per_tok": chosen,
             "intermediate_size": self.fields.integer("moe_ffn_hidden_size", dense),
             "gated": self.gated,
         }
@@ -219,6 +286,8 @@ class _Reader:
         return bool(shared) if untied is None else not untied
 
 
-def read(source: Any, *, vocab_size: int, names: Mapping[str, str] | None = None, path: str = "") -> Cost:
-    """The cost of the model. `vocab_size` is that of the lm_head to be counted."""
-    return _Reader(source, names or {}, vocab_size, path).cost()
+def read(
+    source: Any, *, vocab_size: int, names: Mapping[str, str] | None = None, path: str = "", own: str = ""
+) -> Cost:
+    """The cost of the model. `vocab_size` is that of the lm_head to be counted, `own` the function by whose terms."""
+    return _Reader(source, names or {}, vocab_size, path, own).cost()

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .. import Cost, cost
+from .. import Cost, Mask, cost
 
 Part = dict[str, Any]
 
@@ -29,9 +29,13 @@ class Model:
         if vocab_size:
             self._json.update(vocab_size=vocab_size, tie_word_embeddings=tied)
         self._weights: dict[str, tuple[int, int]] = {}
+        self._products: dict[tuple[str, str], tuple[int, int]] = {}
+        self._pairs: dict[tuple[str, str], int] = {}
 
     def layer(self, *parts: Part) -> None:
         groups = self._json["layers"]
+        if not parts:  # a layer that a trainer's function does not count
+            return
         if groups and groups[-1]["parts"] == list(parts):
             groups[-1]["repeat"] += 1
         else:
@@ -43,20 +47,40 @@ class Model:
         stored, passed = self._weights.get(kind, (0, 0))
         self._weights[kind] = stored + parameters, passed + (parameters if active is None else active)
 
+    def products(self, component: str, flops: int, parameters: int = 0) -> None:
+        """FLOPs of a token's forward, as a trainer writes them down: of weights, or without parameters of a state."""
+        key = component, "linear" if parameters else "state"
+        known, stored = self._products.get(key, (0, 0))
+        self._products[key] = known + flops, stored + parameters
+
+    def pairs(self, component: str, flops: int, mask: str = "causal") -> None:
+        """FLOPs of the forward of a pair of a mask that has no sizes."""
+        self._pairs[component, mask] = self._pairs.get((component, mask), 0) + flops
+
     def cost(self) -> Cost:
-        return _cost(json.dumps(self._json), tuple(sorted(self._weights.items())))
+        return _cost(json.dumps(self._json), _items(self._weights), _items(self._products), _items(self._pairs))
 
 
-_costs: dict[tuple[str, tuple[tuple[str, tuple[int, int]], ...]], Cost] = {}
+Items = tuple[tuple[Any, Any], ...]
+_costs: dict[tuple[str, Items, Items, Items], Cost] = {}
 
 
-def _cost(description: str, weights: tuple[tuple[str, tuple[int, int]], ...]) -> Cost:
+def _items(found: dict[Any, Any]) -> Items:
+    return tuple(sorted(found.items()))
+
+
+def _cost(description: str, weights: Items, products: Items, pairs: Items) -> Cost:
     """The same object for the same description, so that a trainer's step does not read its model anew."""
-    found = _costs.get((description, weights))
+    key = description, weights, products, pairs
+    found = _costs.get(key)
     if found is not None:
         return found
     model = cost(json.loads(description))
-    rows = [
+    rows: list[tuple[Any, ...]] = [
+        (component, "tokens", kind, flops, stored) for (component, kind), (flops, stored) in products
+    ]
+    rows += [(component, getattr(Mask, mask)(), "scores", flops) for (component, mask), flops in pairs]
+    rows += [
         ("bias" if kind == "bias" else "norm", "tokens", kind, 2 * passed, stored)
         for kind, (stored, passed) in weights
         if stored
@@ -65,5 +89,5 @@ def _cost(description: str, weights: tuple[tuple[str, tuple[int, int]], ...]) ->
         model = model + Cost.from_rows(rows)
     if len(_costs) >= 64:
         _costs.clear()
-    _costs[description, weights] = model
+    _costs[key] = model
     return model

@@ -6,20 +6,24 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .. import Convention, Cost, Plan, cost
+from .. import Convention, Plan, cost
 from .._types import ConfigLike
+from . import _automodel_model
 from ._count import Count
 from ._fields import Fields, as_integer, as_lengths
+from ._original import Original
 
 __all__ = ["get_flops_formula_for_hf_config"]
 
-#: Its formulas that are not as of any other type: of hybrids with routers, of gpt-oss the attended pairs without them.
-HYBRIDS = ("nemotron_h",)
-ATTENDED = ("gpt_oss",)
+_original = Original("NeMo Automodel", "nemo_automodel.components.utils.flops_utils", "get_flops_formula_for_hf_config")
 
 
 def get_flops_formula_for_hf_config(
-    config: ConfigLike, *, convention: str | Convention | None = None, plan: Plan | None = None
+    config: ConfigLike,
+    *,
+    convention: str | Convention | None = None,
+    plan: Plan | None = None,
+    compare: bool = False,
 ) -> Callable[..., int]:
     """A function ``(config, gbs=1, seq_len=None)`` with the FLOPs of one step.
 
@@ -27,21 +31,32 @@ def get_flops_formula_for_hf_config(
         config: a configuration of transformers. Types that Automodel has no formula for are counted too.
         convention: of the count; that of Automodel's formula by default.
         plan: what trains and what runs again, where that is not all and nothing.
+        compare: runs Automodel's own beside it and logs both.
     """
-    count = _own(cost(config), plan) if convention is None else Count(cost(config), convention, plan)
+    given = config
+    count = _own(config, plan) if convention is None else Count(cost(config), convention, plan)
 
     def formula(config: Any = config, gbs: int = 1, seq_len: int | None = None, *, lengths: Any = None) -> int:
         """FLOPs of `gbs` sequences of `seq_len` tokens, or of sequences of `lengths`."""
-        if lengths is not None:
-            return count.lengths(as_lengths("lengths", lengths))
-        tokens = Fields(config).integer("max_position_embeddings", 2048) if seq_len is None else seq_len
-        return count.equal(as_integer("gbs", gbs, least=0), as_integer("seq_len", tokens))
+
+        def ours() -> int:
+            if lengths is not None:
+                return count.lengths(as_lengths("lengths", lengths))
+            tokens = Fields(config).integer("max_position_embeddings", 2048) if seq_len is None else seq_len
+            return count.equal(as_integer("gbs", gbs, least=0), as_integer("seq_len", tokens))
+
+        return _original.answer(
+            ours,
+            lambda original: round(float(original(given)(config, gbs=gbs, seq_len=seq_len))),
+            own=convention is None and plan is None and lengths is None,
+            compare=compare and lengths is None,
+            number=float,
+        )
 
     return formula
 
 
-def _own(model: Cost, plan: Plan | None) -> Count:
-    if model.model_type in ATTENDED:
-        rows = [row for row in model.rows if row.kind != "router"]
-        return Count(Cost.from_rows(rows, model_type=model.model_type, notes=model.notes), "exact", plan)
-    return Count(model, "nemo_automodel_hybrid" if model.model_type in HYBRIDS else "nemo_automodel", plan)
+def _own(config: ConfigLike, plan: Plan | None) -> Count:
+    """By Automodel's formula; a type that it cannot read, as the convention counts it."""
+    found = _automodel_model.read(config)
+    return Count(cost(config), "nemo_automodel", plan) if found is None else Count(*found, plan)

@@ -17,6 +17,7 @@ def FlopsProfiler(
     *,
     convention: str | Convention | None = None,
     cost: Cost | None = None,
+    compare: bool = False,
 ) -> Any:
     """DeepSpeed's profiler, whose total and summary are a count of what is attended.
 
@@ -28,7 +29,8 @@ def FlopsProfiler(
         model, ds_engine, recompute_fwd_factor: as DeepSpeed's.
         convention: ``"exact"``, or another name.
         cost: of the model; by default that of its configuration, or ``floptally.from_torch`` of it.
+        compare: logs DeepSpeed's own total beside the count.
     """
     from ._deepspeed import CountingProfiler
 
-    return CountingProfiler(model, ds_engine, recompute_fwd_factor, convention=convention, cost=cost)
+    return CountingProfiler(model, ds_engine, recompute_fwd_factor, convention=convention, cost=cost, compare=compare)

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from .. import Convention, Cost, Plan
 from ._captured import Captured
+from ._original import Original
 
 if TYPE_CHECKING:
     import torch
 
 __all__ = ["measure_flops"]
+
+_original = Original("Lightning", "lightning.fabric.utilities.throughput", "measure_flops")
 
 
 def measure_flops(
@@ -23,6 +26,7 @@ def measure_flops(
     convention: str | Convention | None = None,
     plan: Plan | None = None,
     cost: Cost | None = None,
+    compare: bool = False,
 ) -> int:
     """FLOPs of a forward, and with `loss_fn` of the backward too.
 
@@ -36,6 +40,7 @@ def measure_flops(
         convention: ``"exact"``, or another name.
         plan: what trains and what runs again, where that is not all and nothing.
         cost: of the model; by default that of its configuration, or ``floptally.from_torch`` of it.
+        compare: measures as Lightning does, too, and logs both.
     """
     if convention is None:
         return _measured(forward_fn, loss_fn)
@@ -45,7 +50,10 @@ def measure_flops(
         forward_fn()
     finally:
         captured.end()
-    return captured.flops(convention, given=cost, plan=plan or Plan(phase="train" if loss_fn else "forward"))
+    found = captured.flops(convention, given=cost, plan=plan or Plan(phase="train" if loss_fn else "forward"))
+    if compare:
+        _original.log(_measured(forward_fn, loss_fn), found)
+    return found
 
 
 def _measured(forward_fn: Callable[[], Any], loss_fn: Callable[[Any], Any] | None) -> int:

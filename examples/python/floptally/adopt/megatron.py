@@ -9,8 +9,11 @@ from .. import Convention, Plan
 from ._count import counted
 from ._fields import Fields, as_integer, as_lengths
 from ._megatron_model import LM_NAMES, read
+from ._original import Original
 
 __all__ = ["num_floating_point_operations"]
+
+_original = Original("Megatron-LM", "megatron.training.training", "num_floating_point_operations")
 
 
 def num_floating_point_operations(
@@ -22,6 +25,7 @@ def num_floating_point_operations(
     convention: str | Convention = "megatron",
     plan: Plan | None = None,
     lengths: Any = None,
+    compare: bool = False,
 ) -> int:
     """FLOPs of one global batch.
 
@@ -33,21 +37,41 @@ def num_floating_point_operations(
         convention: of the count; Megatron-LM's own by default.
         plan: what trains and what runs again, where that is not all and nothing.
         lengths: n of each sequence, in place of all the sums: needed where windows make the pairs no sum of squares.
+        compare: runs Megatron-LM's own beside it and logs both.
     """
+    sums = seqlen_squared_sum_in_batch, total_real_tokens_in_batch
+    return _original.answer(
+        lambda: _counted(args, batch_size, sums, convention, plan, lengths),
+        lambda function: round(float(function(args, batch_size, *sums))),
+        own=convention == "megatron" and plan is None and lengths is None,
+        compare=compare,
+        number=float,
+    )
+
+
+def _counted(
+    args: Any,
+    batch_size: int,
+    sums: tuple[float | None, float | None],
+    convention: str | Convention,
+    plan: Plan | None,
+    lengths: Any,
+) -> int:
     fields = Fields(args)
     padded = fields.integer("padded_vocab_size")
-    vocab_size = padded if convention == "megatron" else fields.integer("vocab_size", padded)
-    count = counted(read(args, vocab_size=vocab_size, names=LM_NAMES), convention, plan)
+    own = convention == "megatron"
+    vocab_size = padded if own else fields.integer("vocab_size", padded)
+    cost = read(args, vocab_size=vocab_size, names=LM_NAMES, own="megatron" if own else "")
+    count = counted(cost, convention, plan)
     if lengths is not None:
         return count.lengths(as_lengths("lengths", lengths))
     sequences = as_integer("batch_size", batch_size, least=0)
-    if seqlen_squared_sum_in_batch is None and total_real_tokens_in_batch is None:
-        return count.equal(sequences, fields.integer("seq_length"))
     row = fields.integer("seq_length")
-    tokens = sequences * row if total_real_tokens_in_batch is None else total_real_tokens_in_batch
-    squares = sequences * row * row if seqlen_squared_sum_in_batch is None else seqlen_squared_sum_in_batch
+    squares, tokens = sums
+    if squares is None and tokens is None:
+        return count.equal(sequences, row)
     return count.sums(
         "seqlen_squared_sum_in_batch",
-        as_integer("total_real_tokens_in_batch", tokens),
-        as_integer("seqlen_squared_sum_in_batch", squares),
+        as_integer("total_real_tokens_in_batch", sequences * row if tokens is None else tokens),
+        as_integer("seqlen_squared_sum_in_batch", sequences * row * row if squares is None else squares),
     )

@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from .. import Convention, Error, Plan
 from ._count import counted
 from ._fields import Fields, as_integer, as_lengths
 from ._megatron_model import read
+from ._original import Original, warn_once
 
 __all__ = ["num_floating_point_operations"]
+
+_original = Original("Megatron-Bridge", "megatron.bridge.training.utils.flop_utils", "num_floating_point_operations")
 
 
 def num_floating_point_operations(
@@ -25,30 +29,55 @@ def num_floating_point_operations(
     convention: str | Convention = "megatron_bridge",
     plan: Plan | None = None,
     lengths: Any = None,
+    compare: bool = False,
 ) -> int:
-    """FLOPs of one global batch of the language model that a ConfigContainer describes.
+    """FLOPs of one global batch of the model that a ConfigContainer describes.
 
     Args:
         cfg: ``cfg.model`` is read.
         batch_size: sequences of ``cfg.model.seq_length`` tokens, where no sums are given.
         seqlen_sum: Σn over the sequences of the batch.
         seqlen_squared_sum: Σn² over them; without it all of them are n = Σn / batch_size.
-        num_vision_patches: must be 0: Megatron-Bridge adds its vision towers by the sums of its own statistics.
-        cross_seqlen_sum, cross_seqlen_product_sum: must be absent or 0, as they are for language models.
+        num_vision_patches: of all images, which do not say how they are divided: by Megatron-Bridge's own convention as
+            many for each sample, as there; by any other they are left out after one warning.
+        cross_seqlen_sum, cross_seqlen_product_sum: of models with cross attention, which count themselves.
         convention: of the count; Megatron-Bridge's own by default.
         plan: what trains, where that is not all of it. Needed for an exact count where ``cfg.peft`` is set.
         lengths: n of each sequence, in place of all the sums: needed where windows make the pairs no sum of squares.
+        compare: runs Megatron-Bridge's own beside it and logs both.
     """
-    if num_vision_patches:
-        raise Error(
-            "num_vision_patches", f"does not say how images are divided: add the tower apart, got {num_vision_patches}"
+    given = (batch_size, seqlen_sum, seqlen_squared_sum, num_vision_patches, cross_seqlen_sum, cross_seqlen_product_sum)
+
+    def ours() -> int:
+        for field, value in (
+            ("cross_seqlen_sum", cross_seqlen_sum),
+            ("cross_seqlen_product_sum", cross_seqlen_product_sum),
+        ):
+            if value:
+                raise Error(field, f"is of models with cross attention, which are not read, got {value}")
+        count = _language(cfg, (batch_size, seqlen_sum, seqlen_squared_sum), convention, plan, lengths)
+        return count + _images(
+            cfg, batch_size, num_vision_patches, own=convention == "megatron_bridge" and plan is None
         )
-    for field, value in (
-        ("cross_seqlen_sum", cross_seqlen_sum),
-        ("cross_seqlen_product_sum", cross_seqlen_product_sum),
-    ):
-        if value:
-            raise Error(field, f"is of models with cross attention, which are not read, got {value}")
+
+    return _original.answer(
+        ours,
+        lambda function: round(float(function(cfg, *_as_taken(function, given)))),
+        own=convention == "megatron_bridge" and plan is None and lengths is None,
+        compare=compare,
+        number=float,
+    )
+
+
+def _as_taken(function: Any, given: tuple[Any, ...]) -> tuple[Any, ...]:
+    """As many arguments as an earlier version of the function has."""
+    known = function.__code__.co_argcount - 1 if hasattr(function, "__code__") else len(given)
+    return given[:known]
+
+
+def _language(
+    cfg: Any, sums: tuple[int, int | None, int | None], convention: str | Convention, plan: Plan | None, lengths: Any
+) -> int:
     own = convention == "megatron_bridge"
     if getattr(cfg, "peft", None) is not None and plan is None and not own:
         raise Error("cfg.peft", "does not train everything: say what trains by plan=")
@@ -60,15 +89,47 @@ def num_floating_point_operations(
     if own:
         unit = fields.integer("make_vocab_size_divisible_by", 128) * fields.integer("tensor_model_parallel_size", 1)
         vocab_size = -(-vocab_size // unit) * unit
-    count = counted(read(fields.source, vocab_size=vocab_size, path="cfg.model."), convention, plan)
+    cost = read(fields.source, vocab_size=vocab_size, path="cfg.model.", own="megatron_bridge" if own else "")
+    count = counted(cost, convention, plan)
     if lengths is not None:
         return count.lengths(as_lengths("lengths", lengths))
-    sequences = as_integer("batch_size", batch_size, least=0)
-    if seqlen_sum is None:
+    sequences = as_integer("batch_size", sums[0], least=0)
+    if sums[1] is None:
         return count.equal(sequences, fields.integer("seq_length"))
-    tokens = as_integer("seqlen_sum", seqlen_sum)
-    if seqlen_squared_sum is None:
+    tokens = as_integer("seqlen_sum", sums[1])
+    if sums[2] is None:
         if sequences == 0 or tokens % sequences:
             raise Error("seqlen_squared_sum", f"must be given: {tokens} tokens are not {sequences} equal sequences")
         return count.equal(sequences, tokens // sequences)
-    return count.sums("seqlen_squared_sum", tokens, as_integer("seqlen_squared_sum", seqlen_squared_sum), sequences)
+    return count.sums("seqlen_squared_sum", tokens, as_integer("seqlen_squared_sum", sums[2]), sequences)
+
+
+def _images(cfg: Any, samples: int, patches: int, *, own: bool) -> int:
+    """FLOPs of the vision tower by Megatron-Bridge's formula, with as many patches in each sample."""
+    patches = as_integer("num_vision_patches", patches)
+    if patches == 0:
+        return 0
+    fields = Fields(cfg, "cfg.").inside("model")
+    thinker = Fields(fields.get("thinker_config"))
+    vision = fields.get("vision_config") or thinker.get("vision_config")
+    if not own:
+        warn_once(
+            "Megatron-Bridge", "num_vision_patches",
+            f"num_vision_patches does not say how {patches} patches are divided into images, which are not counted: by "
+            "convention='megatron_bridge' each sample has one image",
+        )  # fmt: skip
+        return 0
+    if vision is None:
+        return 0
+    tower = Fields(vision, "cfg.model.vision_config.")
+    width, inner, depth = (tower.integer(name, 0, least=0) for name in ("hidden_size", "intermediate_size", "depth"))
+    cell = tower.integer("spatial_merge_size", 2) ** 2
+    out = tower.integer("out_hidden_size", fields.get("hidden_size"))
+    indexes = tower.get("deepstack_visual_indexes")
+    indexes = fields.get("deepstack_visual_indexes") if indexes is None else indexes
+    indexes = thinker.get("deepstack_visual_indexes") if indexes is None else indexes
+    images = max(as_integer("batch_size", samples, least=0), 1)
+    each = Fraction(patches, images)
+    layers = depth * ((8 * width**2 + 4 * width * inner) * patches + 4 * width * images * each**2)
+    merged = (1 + len(indexes or ())) * images * (each // cell) * 2 * cell * width * (cell * width + out)
+    return round(3 * (layers + merged))

@@ -9,11 +9,14 @@ from .. import Convention, Cost, Plan, accelerator
 from ._count import counted
 from ._fields import Fields, as_integer, as_seconds
 from ._model import Model
+from ._original import Original, method_of
 
 __all__ = ["estimate_mfu", "read"]
 
 #: nanoGPT's MFU is in units of this whatever it runs on: the dense bf16 peak of an A100.
 A100 = "NVIDIA A100-SXM4-80GB"
+
+_original = Original("nanoGPT", "model", "GPT")
 
 
 def read(config: Any) -> Cost:
@@ -43,6 +46,7 @@ def estimate_mfu(
     convention: str | Convention = "nanogpt",
     plan: Plan | None = None,
     accelerator: str = A100,
+    compare: bool = False,
 ) -> float:
     """MFU as a fraction, as a function or in place of the method of that name.
 
@@ -53,12 +57,24 @@ def estimate_mfu(
         convention: of the count; nanoGPT's own by default.
         plan: what trains and what runs again, where that is not all and nothing.
         accelerator: whose dense bf16 peak 100 % is; nanoGPT's A100 by default.
+        compare: runs the model's own method beside it and logs both.
     """
-    config = Fields(self).inside("config")
-    seconds = as_seconds("dt", dt)
-    sequences = as_integer("fwdbwd_per_iter", fwdbwd_per_iter, least=0)
-    flops = counted(read(config.source), convention, plan).equal(sequences, config.integer("block_size"))
-    return flops * (1.0 / seconds) / _peak(accelerator)
+
+    def ours() -> float:
+        config = Fields(self).inside("config")
+        seconds = as_seconds("dt", dt)
+        sequences = as_integer("fwdbwd_per_iter", fwdbwd_per_iter, least=0)
+        flops = counted(read(config.source), convention, plan).equal(sequences, config.integer("block_size"))
+        return flops * (1.0 / seconds) / _peak(accelerator)
+
+    return _original.answer(
+        ours,
+        lambda method: float(method(self, fwdbwd_per_iter, dt)),
+        own=convention == "nanogpt" and plan is None and accelerator == A100,
+        compare=compare,
+        number=float,
+        find=lambda *, load: method_of(self, "estimate_mfu") if hasattr(self, "get_num_params") else None,
+    )
 
 
 def _peak(name: str) -> float:

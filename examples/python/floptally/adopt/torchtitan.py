@@ -12,8 +12,12 @@ from .. import Convention, Cost, Error, Plan
 from ._count import Count, counted
 from ._fields import Fields, as_integer, as_lengths
 from ._model import Model, Part
+from ._original import Original, method_of
 
 __all__ = ["flops_per_token", "get_nparams_and_flops", "read"]
+
+
+_original = Original("torchtitan", "torchtitan.protocols.model", "BaseModel")
 
 
 def get_nparams_and_flops(
@@ -23,6 +27,7 @@ def get_nparams_and_flops(
     *,
     convention: str | Convention = "torchtitan",
     plan: Plan | None = None,
+    compare: bool = False,
 ) -> tuple[int, int | float]:
     """(parameters, FLOPs of a token), as a function or in place of the method of a model's Config.
 
@@ -32,8 +37,27 @@ def get_nparams_and_flops(
         seq_len: tokens of a sequence.
         convention: of the count; torchtitan's own by default.
         plan: what trains and what runs again, where that is not all and nothing.
+        compare: runs the config's own method beside it and logs both.
     """
-    count = counted(read(self), convention, plan)
+
+    def theirs(method: Any) -> tuple[int, int | float]:
+        parameters, flops = method(self, model, seq_len)
+        return parameters, flops
+
+    return _original.answer(
+        lambda: _counted(self, model, seq_len, convention, plan),
+        theirs,
+        own=convention == "torchtitan" and plan is None,
+        compare=compare,
+        number=lambda found: float(found[1]),
+        find=lambda *, load: method_of(self, "get_nparams_and_flops"),
+    )
+
+
+def _counted(
+    config: Any, model: Any, seq_len: int, convention: str | Convention, plan: Plan | None
+) -> tuple[int, int | float]:
+    count = counted(read(config), convention, plan)
     parameters = sum(one.numel() for one in model.parameters())
     if parameters != count.cost.parameters:
         raise Error(

@@ -5,10 +5,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import Convention, Cost, Error, Plan, accelerator, cost
+from .. import Convention, Error, Plan, accelerator, cost
 from .._types import ConfigLike
 from ._count import Count
 from ._fields import as_integer, as_lengths, as_seconds
+from ._original import Original, warn_once
+from ._verl_model import as_verl_counts, tower_flops
+
+__all__ = ["FlopsCounter"]
+
+#: Conventions that are verl's own.
+_OWN = ("verl", "verl_2026")
+_original = Original("verl", "verl.utils.flops_counter", "FlopsCounter")
 
 
 class FlopsCounter:
@@ -18,21 +26,32 @@ class FlopsCounter:
     convention: of the count; verl's own by default.
     plan: what trains, where that is not all of it.
     accelerator: whose dense bf16 peak is promised; verl's own table for the current device by default.
+    compare: runs verl's own beside it and logs both.
     """
 
     def __init__(
         self,
         config: ConfigLike,
         *,
-        convention: str | Convention = "verl",
+        convention: str | Convention = "verl_2026",
         plan: Plan | None = None,
         accelerator: str | None = None,
+        compare: bool = False,
     ) -> None:
         self.config = config
         self._accelerator = accelerator
-        self._count = Count(cost(config), convention, plan)
-        self._side = _merged_side(config, self._count.cost)
+        self._compare = compare
+        self._own = convention in _OWN and plan is None
+        self._grid_side: int | None = None
         self._shaped: bool | None = None
+        self._unread: Error | None = None
+        try:
+            read = as_verl_counts(config) if self._own else cost(config)
+            self._count = Count(read, convention, plan)
+        except Error as error:  # a type that only verl knows is counted by verl
+            if _original.find(load=True) is None:
+                raise
+            self._unread = error
 
     def estimate_flops(
         self,
@@ -41,6 +60,7 @@ class FlopsCounter:
         *,
         images_seqlens: Any = None,
         grid_thw: Any = None,
+        forward_only: bool | None = None,
         **ignored: Any,
     ) -> tuple[float, float]:
         """(achieved, promised) in TFLOPS.
@@ -49,21 +69,60 @@ class FlopsCounter:
             batch_seqlens: valid tokens of each sequence.
             delta_time: seconds.
             images_seqlens: patches of each image or frame, before merging. That is enough where every patch of an image
-                attends to all of it; a tower with windows needs ``grid_thw``, [images, 3], in its place.
+                attends to all of it; for a tower with windows ``grid_thw``, [images, 3], says more. Images that cannot
+                be counted are left out after one warning.
+            forward_only: the time is of a forward alone, and verl will divide the MFU by 3: what is returned is three
+                forwards. Where it is not said every pass counts as a step that trains, which with a plan is no third.
             ignored: what else verl passes to formulas that do not use it.
         """
-        seconds = as_seconds("delta_time", delta_time)
-        batch: dict[str, Any] = {"lengths": as_lengths("batch_seqlens", batch_seqlens)}
-        if grid_thw is not None:
-            batch["grid_thw"] = grid_thw
-        elif images_seqlens is not None and len(images_seqlens):
-            batch["grid_thw"] = self._grids(images_seqlens)
-        achieved = self._count.batch(**batch) / seconds / 1e12
+        more = {} if images_seqlens is None else {"images_seqlens": images_seqlens}
+        achieved = _original.answer(
+            lambda: self._achieved(batch_seqlens, delta_time, images_seqlens, grid_thw, forward_only),
+            lambda original: float(
+                original(self.config).estimate_flops(as_lengths("", batch_seqlens), delta_time, **more)[0]
+            ),
+            own=self._own and grid_thw is None,
+            compare=self._compare,
+            number=float,
+        )
         return achieved, self._promised()
 
-    def _grids(self, images_seqlens: Any) -> list[tuple[int, int, int]]:
+    def _achieved(
+        self, batch_seqlens: Any, delta_time: float, images: Any, grid_thw: Any, forward_only: bool | None
+    ) -> float:
+        if self._unread is not None:
+            raise self._unread
+        seconds = as_seconds("delta_time", delta_time)
+        batch: dict[str, Any] = {"lengths": as_lengths("batch_seqlens", batch_seqlens)}
+        apart = 0
+        if grid_thw is not None:
+            batch["grid_thw"] = grid_thw
+        elif images is not None and len(images):
+            try:
+                patches = as_lengths("images_seqlens", images)
+                known = tower_flops(self.config, patches) if self._own else None
+                if known is None:
+                    batch["grid_thw"] = self._grids(patches)
+                else:
+                    apart = known
+            except Error as error:
+                warn_once("verl", "images_seqlens", f"{error}. Images are not counted")
+        work = self._count.cost.flops(convention=self._count.convention, plan=self._count.plan, **batch)
+        if forward_only:
+            flops = 3 * work.useful.forward
+        else:
+            flops = work.total
+            if forward_only is None and self._count.plan is not None and flops != 3 * work.useful.forward:
+                warn_once(
+                    "verl", "forward_only",
+                    "verl divides the MFU of forward-only passes by 3, and a step of this plan is not three forwards: "
+                    "pass forward_only= to estimate_flops, as docs/adopt.md shows",
+                )  # fmt: skip
+        return (flops + apart) / seconds / 1e12
+
+    def _grids(self, images: list[int]) -> list[tuple[int, int, int]]:
         """One row of merged cells for each image: as many patches, merged tokens and pairs as in any other shape."""
-        side = self._side
+        side = self._merged_side()
         if side == 0:
             raise Error("images_seqlens", f"must not be given: {self._count.cost.model_type} has no vision tower")
         if self._shaped is None:  # whether a square counts as a row of as many cells does
@@ -75,11 +134,18 @@ class FlopsCounter:
                 "images_seqlens", "does not say which patches attend to each other in this tower: pass grid_thw="
             )
         grids = []
-        for i, patches in enumerate(as_lengths("images_seqlens", images_seqlens)):
+        for i, patches in enumerate(images):
             if patches % side**2:
                 raise Error(f"images_seqlens[{i}]", f"must be whole cells of {side} x {side} patches, got {patches}")
             grids.append((1, side, patches // side))
         return grids
+
+    def _merged_side(self) -> int:
+        """Patches along the side of a cell that a vision tower merges; 0 where there is no tower."""
+        if self._grid_side is None:
+            towers = any(row.tower == "vision" for row in self._count.cost.rows)
+            self._grid_side = _merged_side(self.config) if towers else 0
+        return self._grid_side
 
     def _promised(self) -> float:
         if self._accelerator is not None:
@@ -89,13 +155,7 @@ class FlopsCounter:
         return float(get_device_flops())  # type: ignore[no-untyped-call,unused-ignore]
 
 
-def _merged_side(config: Any, model: Cost) -> int:
-    """Patches along the side of a cell that a vision tower merges; 0 where there is no tower."""
-    if not any(row.tower == "vision" for row in model.rows):
-        return 0
+def _merged_side(config: Any) -> int:
     given = config if isinstance(config, dict) else config.to_dict() if hasattr(config, "to_dict") else {}
     vision = given.get("vision_config") or {}
     return as_integer("vision_config.spatial_merge_size", vision.get("spatial_merge_size", 1), least=1)
-
-
-__all__ = ["FlopsCounter"]

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from .. import Error
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-    from matplotlib.text import Text
+    from matplotlib.text import Annotation, Text
 
 PathLike = str | os.PathLike[str]
+ThemeName = Literal["light", "dark"]
 
 # Okabe and Ito's colours: apart for every kind of colour vision, and in grey print.
 BLUE, SKY, ORANGE, VERMILLION, GREEN = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#009E73"
@@ -36,9 +37,16 @@ class Theme:
     pale: str = PALE
     grey: str = GREY
     first: str = BLUE
+    second: str = SKY
 
 
-THEMES = {"light": Theme(), "dark": Theme("#16181D", "#EDEDED", "#ABABAB", "#33363D", "#7D7D7D", SKY)}
+THEMES = {"light": Theme(), "dark": Theme("#16181D", "#EDEDED", "#ABABAB", "#33363D", "#7D7D7D", SKY, "#2F86C4")}
+
+
+def theme_named(name: ThemeName) -> Theme:
+    if name not in THEMES:
+        raise Error("theme", f'must be "light" or "dark", got "{name}"')
+    return THEMES[name]
 
 _LOOK: Any = {
     "font.size": 9.5,
@@ -120,11 +128,28 @@ def caption(
                        fontsize=size, color=color)  # fmt: skip
 
 
-def bar_label(ax: Axes, x: float, y: float, text: str, bold: bool = False) -> None:
+def bar_label(ax: Axes, x: float, y: float, text: str, theme: Theme, bold: bool = False) -> Annotation:
     """The value of a bar beside its end, readable over a grid line."""
-    ax.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center_baseline", fontsize=8.5, zorder=4,
-                fontweight="bold" if bold else "normal",
-                bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.8})  # fmt: skip
+    return ax.annotate(text, (x, y), (5, 0), textcoords="offset points", va="center_baseline", fontsize=8.5, zorder=4,
+                       fontweight="bold" if bold else "normal",
+                       bbox={"facecolor": theme.paper, "edgecolor": "none", "pad": 0.8})  # fmt: skip
+
+
+def first_bar_labels(ax: Axes, theme: Theme, bars: Sequence[tuple[float, float, float, str]]) -> None:
+    """The values of the first bar of each row, (y, its end, the end of all that stands after it, text): inside at its end
+    where something stands after it and there is room, else after all, in the colour of the bar."""
+    labels = [bar_label(ax, end, y, text, theme) for y, end, _, text in bars]
+    _figure_of(ax).draw_without_rendering()
+    for label, (y, end, last, _) in zip(labels, bars, strict=True):
+        if last - end <= 0.002 * ax.get_xlim()[1]:
+            continue
+        start, stop = (ax.transData.transform((x, y))[0] for x in (0.0, end))
+        label.set_bbox(None)
+        if label.get_window_extent().width + 12 <= stop - start:
+            label.set(color=theme.paper, ha="right", position=(-5, 0))
+        else:
+            label.xy = (last, y)
+            label.set_color(theme.first)
 
 
 def name_rows(ax: Axes, names: Sequence[str]) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from .. import Error
 from ..kernel_times import KernelTimes, read_kernel_times
-from ._figure import FAINT, PathLike, blank, canvas, caption, look, save, three_digits, unit_of
+from ._figure import PathLike, Theme, ThemeName, blank, canvas, caption, look, save, theme_named, three_digits, unit_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +27,7 @@ def kernel_heatmap(
     results: PathLike | Mapping[str, Any] | KernelTimes,
     *,
     show: Literal["tflops", "mfu_pct", "milliseconds"] = "tflops",
+    theme: ThemeName = "light",
     title: str | None = None,
     ax: Sequence[Axes] | None = None,
     path: PathLike | None = None,
@@ -35,10 +36,12 @@ def kernel_heatmap(
 
     results: a results JSON (`floptally.kernel_times` says what is in it): its path, its content, or read already.
     show: TFLOPS (or GFLOPS, as they are) and MFU are of the useful FLOPs that floptally counts for the file's config.
+    theme: "light" or "dark".
     ax: as many axes as there are phases, in the order fwd, bwd, e2e.
     A cell that was not measured is hatched, with the reason that the file gives, or a dash where it has no room and then
     stands below; never a number.
     """
+    colours = theme_named(theme)
     times = read_kernel_times(results)
     units = {"tflops": "FLOPS", "mfu_pct": "MFU, % of the peak", "milliseconds": "milliseconds"}
     if show not in units:
@@ -56,7 +59,7 @@ def kernel_heatmap(
     if ax is not None and len(ax) != len(grids):
         raise Error("ax", f"must be {len(grids)} axes, one for each of {', '.join(grids)}, got {len(ax)}")
 
-    with look():
+    with look(colours):
         from matplotlib.colors import LogNorm, Normalize
         from matplotlib.ticker import FuncFormatter, NullFormatter
 
@@ -72,7 +75,7 @@ def kernel_heatmap(
         norm = LogNorm(min(values), max(values)) if log else Normalize(0, max(values))
         cells: list[_Cell] = []
         for place, (axes, (phase, grid)) in enumerate(zip(panels, grids.items(), strict=True)):
-            image = _panel(cells, axes, grid, norm, [times.reasons.get((b, n, phase), "") for b in times.batch_sizes
+            image = _panel(cells, axes, colours, grid, norm, [times.reasons.get((b, n, phase), "") for b in times.batch_sizes
                                               for n in times.sequence_lengths])  # fmt: skip
             axes.set_title(_TITLES[phase], fontsize=10, fontweight="normal")
             axes.set_xticks(range(columns), [str(length) for length in times.sequence_lengths], rotation=0)
@@ -91,7 +94,7 @@ def kernel_heatmap(
         missing = "hatched: not measured"
         reasons = dict.fromkeys(forms[0] for _, _, forms in cells if len(forms) > 1 and forms[0] != _MISSING)
         about = [times.device, counted, peak]
-        mark = caption(figure, None if ax is None else panels[0], [*about, missing])
+        mark = caption(figure, None if ax is None else panels[0], [*about, missing], color=colours.faint)
         if not _fit(figure, cells):  # a reason has no room in its cell
             mark.set_text(" · ".join(part for part in [*about, f"{missing}: {', '.join(reasons)}"] if part))
         save(figure, path)
@@ -128,7 +131,7 @@ def _grid(times: KernelTimes, show: str, phase: str) -> list[list[float | None]]
 
 
 def _panel(
-    cells: list[_Cell], axes: Axes, grid: list[list[float | None]], norm: Any, reasons: list[str]
+    cells: list[_Cell], axes: Axes, colours: Theme, grid: list[list[float | None]], norm: Any, reasons: list[str]
 ) -> Any:
     import numpy as np
     from matplotlib.patches import Rectangle
@@ -142,11 +145,11 @@ def _panel(
         y, x = divmod(place, len(grid[0]))
         value = grid[y][x]
         if value is None:
-            axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor="#C4C4C4"))
+            axes.add_patch(Rectangle((x - 0.5, y - 0.5), 1, 1, fill=False, hatch="////", linewidth=0, edgecolor=colours.grey))
             said = reason or _MISSING
             forms = [said, *("\n".join(textwrap.wrap(said, most, break_long_words=False)) for most in (12, 8, 6)), "–"]
-            text = axes.text(x, y, said, ha="center", va="center", fontsize=7, color=FAINT, linespacing=0.95,
-                             bbox={"facecolor": "white", "edgecolor": "none", "pad": 1.2})  # fmt: skip
+            text = axes.text(x, y, said, ha="center", va="center", fontsize=7, color=colours.faint, linespacing=0.95,
+                             bbox={"facecolor": colours.paper, "edgecolor": "none", "pad": 1.2})  # fmt: skip
         else:
             dark = norm(value) < 0.55
             forms = [three_digits(value)]
@@ -155,7 +158,7 @@ def _panel(
         cells.append((axes, text, forms))
     axes.set_xticks([x + 0.5 for x in range(len(grid[0]) - 1)], minor=True)
     axes.set_yticks([y + 0.5 for y in range(len(grid) - 1)], minor=True)
-    axes.grid(which="minor", color="white", linewidth=1.2)
+    axes.grid(which="minor", color=colours.paper, linewidth=1.2)
     axes.tick_params(which="both", length=0)
     axes.spines[:].set_visible(False)
     return image

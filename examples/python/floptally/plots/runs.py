@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .. import Error
 from ._figure import (
-    BLUE, FAINT, ORANGE, VERMILLION, PathLike, bar_label, canvas, caption, look, name_rows, save,
+    ORANGE, VERMILLION, PathLike, ThemeName, canvas, caption, first_bar_labels, look, name_rows, save, theme_named,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -24,21 +24,36 @@ class ComparedRun(Protocol):
     """A row of `floptally.hstu_report.compare`."""
 
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """Of the run."""
+        ...
+
     @property
-    def tflops_per_gpu(self) -> float: ...
+    def tflops_per_gpu(self) -> float:
+        """TFLOPS of one GPU, all FLOPs over all time."""
+        ...
+
     @property
-    def best_tflops_per_gpu(self) -> float: ...
+    def best_tflops_per_gpu(self) -> float:
+        """TFLOPS of one GPU in the best step."""
+        ...
+
     @property
-    def mfu_pct(self) -> float: ...
+    def mfu_pct(self) -> float:
+        """The MFU in per cent."""
+        ...
+
     @property
-    def speed_up(self) -> float: ...
+    def speed_up(self) -> float:
+        """Times as fast as the first run."""
+        ...
 
 
 def utilization_over_time(
     records: Iterable[Mapping[str, Any]] | PathLike,
     *,
     span: Literal["interval", "step", "run"] = "interval",
+    theme: ThemeName = "light",
     title: str | None = None,
     ax: Axes | None = None,
     path: PathLike | None = None,
@@ -48,7 +63,9 @@ def utilization_over_time(
     records: what was logged, one dict each: a meter's `scalars()` under any prefix with "step" beside them (a
         Trainer's `log_history` is such a list), or a meter's JSON lines, as dicts or as the path of their file, of
         which `span` is shown. A record without MFU (an evaluation) is passed over; without a step it is numbered.
+    theme: "light" or "dark".
     """
+    colours = theme_named(theme)
     xs: list[float] = []
     series: dict[str, list[float]] = {name: [] for name in ("mfu_pct", "mfu_padded_pct", "hfu_pct")}
     convention = ""
@@ -67,9 +84,9 @@ def utilization_over_time(
     if not xs:
         raise Error("records", "have no mfu_pct: log a meter's scalars(), or its JSON lines")
 
-    with look():
+    with look(colours):
         figure, axes = canvas(ax, 7.6, 3.9)
-        lines = (("hfu_pct", "HFU", VERMILLION, "--"), ("mfu_padded_pct", "padded MFU", ORANGE, "-"), ("mfu_pct", "MFU", BLUE, "-"))
+        lines = (("hfu_pct", "HFU", VERMILLION, "--"), ("mfu_padded_pct", "padded MFU", ORANGE, "-"), ("mfu_pct", "MFU", colours.first, "-"))
         ends: list[tuple[float, str, str]] = []
         top = 0.0
         for name, label, color, dash in lines:
@@ -88,7 +105,8 @@ def utilization_over_time(
         axes.margins(x=0.02)
         axes.set_title(title or "Utilization")
         said = f"{span} rates, convention {convention}" if convention else ""
-        caption(figure, ax, [said, "MFU: real work, padded MFU: every slot, HFU: all that was executed"])
+        caption(figure, ax, [said, "MFU: real work, padded MFU: every slot, HFU: all that was executed"],
+                color=colours.faint)  # fmt: skip
         save(figure, path)
     return figure
 
@@ -96,36 +114,44 @@ def utilization_over_time(
 def comparison_bars(
     rows: Sequence[ComparedRun],
     *,
+    theme: ThemeName = "light",
     title: str | None = None,
     about: str = "",
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """Training runs side by side: average TFLOPS of one GPU, a tick at the best step, MFU and speed-up in words."""
+    """Training runs side by side: average TFLOPS of one GPU, a tick at the best step, MFU and speed-up in words.
+
+    rows: of `floptally.hstu_report.compare`; TFLOPS and MFU are of all useful FLOPs over all time.
+    theme: "light" or "dark".
+    """
+    colours = theme_named(theme)
     if not rows:
         raise Error("rows", "must have at least one run")
-    with look():
+    with look(colours):
         figure, axes = canvas(ax, 7.6, 1.6 + 0.42 * len(rows))
         most = max(row.best_tflops_per_gpu for row in rows)
         best_is_shown = any(row.best_tflops_per_gpu > 1.002 * row.tflops_per_gpu for row in rows)
         for place, row in enumerate(rows):
-            axes.barh(place, row.tflops_per_gpu, color=BLUE if place else FAINT, height=0.62)
+            axes.barh(place, row.tflops_per_gpu, color=colours.first if place else colours.faint, height=0.62)
             if best_is_shown:
                 axes.plot([row.best_tflops_per_gpu] * 2, [place - 0.31, place + 0.31], color=VERMILLION, linewidth=2)
-            end = row.best_tflops_per_gpu if best_is_shown else row.tflops_per_gpu
-            bar_label(axes, end, place, f"{row.tflops_per_gpu:.1f}")
             for x, text in ((1.1, f"{row.mfu_pct:.2f} %"), (1.22, f"{row.speed_up:.2f}x")):
                 axes.annotate(text, (x, place), xycoords=("axes fraction", "data"), ha="right", va="center_baseline",
                               fontsize=9)  # fmt: skip
         for x, head in ((1.1, "MFU"), (1.22, "speed-up")):
             axes.annotate(head, (x, 1.0), (0, 3), xycoords="axes fraction", textcoords="offset points", ha="right",
-                          fontsize=8, color=FAINT)  # fmt: skip
+                          fontsize=8, color=colours.faint)  # fmt: skip
         name_rows(axes, [row.name for row in rows])
         axes.set_xlim(0, 1.14 * most)
         axes.set_xlabel("TFLOPS of one GPU, average by time")
         axes.set_title(title or "Training throughput")
         compared = f"speed-up over {rows[0].name} (grey)" if len(rows) > 1 else ""
-        caption(figure, ax, [about, compared, "red tick: best step" if best_is_shown else ""])
+        caption(figure, ax, [about, compared, "red tick: best step" if best_is_shown else ""], color=colours.faint)
+        first_bar_labels(axes, colours, [
+            (place, row.tflops_per_gpu, row.best_tflops_per_gpu if best_is_shown else row.tflops_per_gpu,
+             f"{row.tflops_per_gpu:.1f}") for place, row in enumerate(rows)
+        ])  # fmt: skip
         save(figure, path)
     return figure
 

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .. import Error, conventions, cost
 from ._figure import (
-    BLUE, GREY, ORANGE, SKY, PathLike, bar_label, canvas, caption, look, name_rows, save, short, thousands, unit_of,
+    ORANGE, PathLike, ThemeName, bar_label, canvas, caption, first_bar_labels, look, name_rows, save, short,
+    theme_named, thousands, unit_of,
 )  # fmt: skip
 
 if TYPE_CHECKING:
@@ -20,7 +21,9 @@ if TYPE_CHECKING:
 class HasDict(Protocol):
     """A Breakdown: its report, as `python -m floptally flops --format json` writes it."""
 
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON as a dict: counts are decimal strings."""
+        ...
 
 
 def component_bars(
@@ -28,6 +31,7 @@ def component_bars(
     *,
     by: Literal["view", "phase"] = "view",
     view: Literal["useful", "padded", "executed"] = "executed",
+    theme: ThemeName = "light",
     title: str | None = None,
     ax: Axes | None = None,
     path: PathLike | None = None,
@@ -38,7 +42,9 @@ def component_bars(
     by: "view" stacks useful FLOPs, what padding adds, and what only the implementation adds (recompute, fused
         backward); "phase" stacks forward, backward and recompute of one `view`. Title, figures and shares are of the
         useful FLOPs, or of that view.
+    theme: "light" or "dark".
     """
+    colours = theme_named(theme)
     report = step if isinstance(step, Mapping) else step.to_dict()
     flops = _field(report, "flops")
     parts: list[tuple[str, str, list[int]]]
@@ -46,18 +52,18 @@ def component_bars(
         names, useful = _components(flops, "useful", "total")
         padded, executed = (_components(flops, which, "total")[1] for which in ("padded", "executed"))
         parts = [
-            ("useful", BLUE, useful),
+            ("useful", colours.first, useful),
             ("padding", ORANGE, [b - a for a, b in zip(useful, padded, strict=True)]),
-            ("recompute, fused backward", GREY, [b - a for a, b in zip(padded, executed, strict=True)]),
+            ("recompute, fused backward", colours.grey, [b - a for a, b in zip(padded, executed, strict=True)]),
         ]
     elif by == "phase":
         if view not in ("useful", "padded", "executed"):
             raise Error("view", f'must be "useful", "padded" or "executed", got "{view}"')
         names, forward = _components(flops, view, "forward")
-        parts = [("forward", BLUE, forward)]
+        parts = [("forward", colours.first, forward)]
         parts += [
             (phase, color, _components(flops, view, phase)[1])
-            for phase, color in (("backward", SKY), ("recompute", GREY))
+            for phase, color in (("backward", colours.second), ("recompute", colours.grey))
         ]
     else:
         raise Error("by", f'must be "view" or "phase", got "{by}"')
@@ -68,7 +74,7 @@ def component_bars(
     if sum(totals) == 0:
         raise Error("step", "has no FLOPs to show")
 
-    with look():
+    with look(colours):
         figure, axes = canvas(ax, 7.6, 1.7 + 0.34 * len(names))
         scale, prefix = unit_of(max(totals))
         left = [0] * len(names)
@@ -82,9 +88,6 @@ def component_bars(
                 label=f"{'+ ' if label in ('padding', 'recompute, fused backward') else ''}{label} {short(sum(values))}",
             )
             left = [a + b for a, b in zip(left, values, strict=True)]
-        for row, (total, figure_of) in enumerate(zip(totals, figures, strict=True)):
-            share = f"  {100 * figure_of / whole:.1f} %" if whole else ""
-            bar_label(axes, total / scale, row, f"{short(figure_of)}{share}")
         name_rows(axes, names)
         axes.set_xlim(0, 1.2 * max(totals) / scale)
         axes.set_xlabel(f"{prefix}FLOP of the step")
@@ -93,7 +96,12 @@ def component_bars(
                     handlelength=1.1, handleheight=0.9)  # fmt: skip
         shown = f"figures: {said} FLOPs"
         convention = f"convention {report.get('convention', '?')}"
-        caption(figure, ax, [shown, convention, _batch_of(report), _version(report)])
+        caption(figure, ax, [shown, convention, _batch_of(report), _version(report)], color=colours.faint)
+        first_bar_labels(axes, colours, [
+            (row, figure_of / scale, total / scale,
+             f"{short(figure_of)}{f'  {100 * figure_of / whole:.1f} %' if whole else ''}")
+            for row, (total, figure_of) in enumerate(zip(totals, figures, strict=True))
+        ])  # fmt: skip
         save(figure, path)
     return figure
 
@@ -102,6 +110,7 @@ def convention_spread(
     totals: Mapping[str, int],
     *,
     reference: str = "exact",
+    theme: ThemeName = "light",
     title: str | None = None,
     about: str = "",
     ax: Axes | None = None,
@@ -111,30 +120,34 @@ def convention_spread(
 
     totals: useful FLOPs under each convention, as `convention_totals(config, lengths=…)` counts them.
     about: the batch, for the caption.
+    theme: "light" or "dark".
     """
+    colours = theme_named(theme)
     if reference not in totals:
         raise Error("reference", f'must be one of the conventions in totals, got "{reference}"')
     if totals[reference] <= 0:
         raise Error("totals", f'must be above 0 for "{reference}", got {totals[reference]}')
     names = sorted(totals, key=lambda name: (totals[name], name))
-    with look():
+    with look(colours):
         figure, axes = canvas(ax, 7.6, 1.4 + 0.25 * len(names))
         most = max(totals.values())
         scale, prefix = unit_of(most)
         base = totals[reference]
         for row, name in enumerate(names):
             off = 100 * (totals[name] / base - 1)
-            color = BLUE if name == reference else GREY if abs(off) < 0.1 else SKY if off > 0 else ORANGE
+            color = (colours.first if name == reference else colours.grey if abs(off) < 0.1
+                     else colours.second if off > 0 else ORANGE)  # fmt: skip
             axes.barh(row, totals[name] / scale, color=color, height=0.7)
             said = "" if name == reference else "   same" if off == 0 else f"   {_signed(off)} %"
-            bar_label(axes, totals[name] / scale, row, f"{short(totals[name])}{said}", bold=name == reference)
-        axes.axvline(base / scale, color=BLUE, linewidth=1, linestyle=":")
+            bar_label(axes, totals[name] / scale, row, f"{short(totals[name])}{said}", colours, bold=name == reference)
+        axes.axvline(base / scale, color=colours.first, linewidth=1, linestyle=":")
         name_rows(axes, names)
         axes.get_yticklabels()[names.index(reference)].set_fontweight("bold")
         axes.set_xlim(0, 1.2 * most / scale)
         axes.set_xlabel(f"{prefix}FLOP of the step, useful")
         axes.set_title(title or "One step under every convention")
-        caption(figure, ax, [about, f"per cent: against {reference} (dotted)", "grey: within 0.1 %"])
+        caption(figure, ax, [about, f"per cent: against {reference} (dotted)", "grey: within 0.1 %"],
+                color=colours.faint)  # fmt: skip
         save(figure, path)
     return figure
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from .. import Error
-from ._figure import GREEN, ORANGE, THEMES, PathLike, canvas, caption, look, save
+from ._figure import GREEN, ORANGE, PathLike, ThemeName, canvas, caption, look, save, theme_named
 from .steps import HasDict
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def waterfall(
     made: HasDict | Mapping[str, Any],
     *,
-    theme: Literal["light", "dark"] = "light",
+    theme: ThemeName = "light",
     title: str | None = None,
     about: str = "",
     width: float = 3.5,
@@ -34,11 +34,9 @@ def waterfall(
 
     A line of 0.00 and one that is not known has no bar: the caption names the latter, which are part of the last.
     """
-    if theme not in THEMES:
-        raise Error("theme", f'must be "light" or "dark", got "{theme}"')
     if not 3 <= width <= 40:
         raise Error("width", f"must be from 3 to 40 inches, got {width}")
-    colours = THEMES[theme]
+    colours = theme_named(theme)
     report = made if isinstance(made, Mapping) else made.to_dict()
     useful, *lost = _lines(report)
     *causes, rest = lost

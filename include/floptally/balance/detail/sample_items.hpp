@@ -19,7 +19,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 namespace floptally::detail {

@@ -13,7 +13,6 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 

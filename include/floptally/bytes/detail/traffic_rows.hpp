@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -9,7 +10,9 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/bytes/detail/batch_units.hpp>
+#include <floptally/bytes/detail/expert_layers.hpp>
 #include <floptally/bytes/detail/moved_elements.hpp>
+#include <floptally/bytes/step_bytes.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/cost_row.hpp>
 #include <floptally/descriptors/dealing.hpp>
@@ -31,6 +34,15 @@ struct cached_past {
     std::uint64_t sequences;              ///< with a past
 };
 
+/// Rows of the weights that a forward reads, and of the gradients that a backward writes.
+struct weight_traffic {
+    cost& read;
+    cost& gradients;
+    cost& expert;            ///< one expert of each choice, where the distinct ones were measured
+    cost& expert_gradients;  ///< likewise
+    cost& uniform;           ///< what is read where tokens choose experts uniformly
+};
+
 class traffic_rows {
   public:
     traffic_rows(const cost& whole, const tally& batch, std::uint64_t batches, const cached_past& past)
@@ -41,13 +53,20 @@ class traffic_rows {
                row.in == modality::text;
     }
 
-    /// Weights that a forward reads, and gradients that a backward writes. Of experts that several tokens choose among
-    /// it is not known how many are visited: a component of them goes into `at_most`.
-    void put_weights(const cost& part, cost& read, cost& gradients, std::vector<std::string>& at_most) const {
+    /// Weights. Of experts that several tokens choose among it is not known how many are visited, unless that
+    /// `is_measured`: a component of them goes into `at_most`.
+    void put_weights(const cost& part, const weight_traffic& to, bool is_measured,
+                     std::vector<std::string>& at_most) const {
         for (const cost_row& row : part.rows()) {
             const term_operands operands = meaning_of(row.kind).operands;
             const std::uint64_t visits = has_weight(row.kind) ? units_.of(part, row) : 0;
             if (visits == 0) {
+                continue;
+            }
+            const expert_choice choice = expert_choice::of(row);
+            if (choice.experts != 0 && is_measured) {
+                put(part, row, row.kind, choice.size, to.expert);
+                put(part, row, row.kind, choice.size, to.expert_gradients);
                 continue;
             }
             const std::uint64_t all = checked(batches_, "bytes") * stored(part, row);
@@ -61,8 +80,9 @@ class traffic_rows {
                        row.dealt.units != 0) {
                 touched = checked(row.padded / 2 / row.dealt.units, "bytes") * visits;
             }
-            put(part, row, row.kind, touched, read);
-            put(part, row, row.kind, operands == term_operands::table ? all : touched, gradients);
+            put(part, row, row.kind, touched, to.read);
+            put(part, row, row.kind, operands == term_operands::table ? all : touched, to.gradients);
+            put(part, row, row.kind, choice.experts == 0 ? touched : on_average(choice, visits), to.uniform);
         }
     }
 
@@ -129,6 +149,14 @@ class traffic_rows {
     }
 
   private:
+    /// Elements that are read where each token of a batch chooses its experts uniformly.
+    [[nodiscard]] std::uint64_t on_average(const expert_choice& choice, std::uint64_t visits) const {
+        const auto batches = static_cast<double>(batches_);
+        const double experts =
+            batches * uniform_distinct_experts(choice.experts, choice.chosen, static_cast<double>(visits) / batches);
+        return static_cast<std::uint64_t>(std::llround(experts * static_cast<double>(choice.size)));
+    }
+
     static void say(const cost& part, const cost_row& row, std::vector<std::string>& names) {
         const std::string component(part.components()[row.component].view());
         if (std::find(names.begin(), names.end(), component) == names.end()) {

@@ -13,7 +13,6 @@
 #include <floptally/page_language/lexer.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Classes of an implementation: a page's prefix and the rest of a name, as `architectures` spells it.
@@ -77,7 +76,7 @@ namespace floptally::detail::pages {
            {"unknown class ", in.config().shown(name), " for model_type ", in.of().type(), "; known: ", known});
 }
 
-/// The text of a note or a rule with each expression in braces, "{h}" or "{text.h}", replaced by its value.
+/// The text of a note or of an error with each expression in braces, "{h}" or "{text.h}", replaced by its value.
 [[nodiscard]] inline std::string filled_in(scope& in, const page& where, unsigned line, std::string_view text) {
     std::string out;
     while (!text.empty()) {
@@ -100,49 +99,49 @@ namespace floptally::detail::pages {
     return out;
 }
 
-/// The checker of the rules of a page and its bases, the oldest first: the notes that a count adds and the configs that
-/// it refuses. A rule that looks at `i` must hold in every layer.
-class rule_checker {
+/// The checker of the conditions of a page and its bases, the oldest first: the notes that a count adds and the configs
+/// that it refuses. A `require` that looks at `i` must hold in every layer.
+class condition_checker {
   public:
-    rule_checker(scope& in, std::vector<std::string>& notes) : in_(in), notes_(notes) {}
+    condition_checker(scope& in, std::vector<std::string>& notes) : in_(in), notes_(notes) {}
 
     void check(const page& read) {
         if (read.base != nullptr) {
             check(*read.base);
         }
-        for (const page_rule& rule : read.rules) {
+        for (const page_condition& condition : read.conditions) {
             in_.varies = false;
             in_.layer = 0;
-            check(read, rule);
+            check(read, condition);
             const std::uint64_t layers = in_.varies ? in_.number("layers") : 1;
-            for (in_.layer = 1; layers > in_.layer && 10'000 > in_.layer && !rule.is_note; ++in_.layer) {
-                check(read, rule);
+            for (in_.layer = 1; layers > in_.layer && 10'000 > in_.layer && !condition.is_note; ++in_.layer) {
+                check(read, condition);
             }
             in_.layer = 0;
         }
     }
 
   private:
-    void check(const page& where, const page_rule& rule) {
-        const value holds = in_.evaluate(where, rule.holds);
+    void check(const page& where, const page_condition& condition) {
+        const value holds = in_.evaluate(where, condition.holds);
         if (!holds.is_whole() && !holds.is_none()) {
-            page_error(where.name, rule.line, {"expected yes or no, got ", in_.shown(holds)});
+            page_error(where.name, condition.line, {"expected yes or no, got ", in_.shown(holds)});
         }
-        if (rule.is_note && holds.on()) {
-            notes_.push_back(filled_in(in_, where, rule.line, rule.text));
+        if (condition.is_note && holds.on()) {
+            notes_.push_back(filled_in(in_, where, condition.line, condition.text));
         }
-        if (!rule.is_note && !holds.on()) {
-            refuse_rule(where, rule);
+        if (!condition.is_note && !holds.on()) {
+            refuse_broken(where, condition);
         }
     }
 
-    /// Throws for a broken rule. The error names the key as the config spells it, the element of the layer where it is
-    /// a list, and the given value; for a key that is absent, the default that breaks the rule.
-    [[noreturn, gnu::cold, gnu::noinline]] void refuse_rule(const page& where, const page_rule& rule) {
+    /// Throws for a `require` that does not hold. The error names the key as the config spells it, the element of the
+    /// layer where it is a list, and the given value; for a key that is absent, the default that breaks it.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse_broken(const page& where, const page_condition& condition) {
         const bool in_layer = in_.varies;
-        const std::string_view key = spelled(rule.key);
+        const std::string_view key = spelled(condition.key);
         std::string field = in_.config().field(key);
-        std::string what = filled_in(in_, where, rule.line, rule.text);
+        std::string what = filled_in(in_, where, condition.line, condition.text);
         constexpr std::string_view unsupported = "is not supported";
         if (what == unsupported || what.starts_with("is not supported;")) {
             what.insert(unsupported.size(), text_of({" for model_type ", in_.of().type()}));

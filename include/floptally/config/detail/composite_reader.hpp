@@ -8,13 +8,14 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/config/detail/inner_page.hpp>
 #include <floptally/config/detail/model_reader.hpp>
 #include <floptally/config/detail/tower_inputs.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/vector.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 
@@ -39,7 +40,7 @@ class composite_reader {
         for (const owner<slot>& inner : slots_) {
             inner->reader->check();  // what is wrong inside is named before what does not fit together
         }
-        rule_checker(scope_, sum.notes).check(scope_.of());
+        condition_checker(scope_, sum.notes).check(scope_.of());
         const outer_class outer = read_class(suffix, sum.notes);
         model_config language;
         std::vector<model_part> towers;
@@ -49,8 +50,10 @@ class composite_reader {
                 continue;
             }
             const bool two_sides = !outer.two_sided.empty() && !inside.reader->encoder_page().empty();
-            inside.part = {
-                .suffix = two_sides ? outer.two_sided : outer.text, .tied = scope_.on("tied"), .pooled = outer.pooled};
+            inside.part = {.suffix = two_sides ? outer.two_sided : outer.text,
+                           .tied = scope_.on("tied"),
+                           .pooled = outer.pooled,
+                           .outer = &scope_};
             if (!outer.text.empty()) {
                 language = inside.reader->read();
             }
@@ -113,7 +116,7 @@ class composite_reader {
                 made.text = text == "none" ? std::string_view{} : text;
                 made.pooled = from.take("pooled");
                 if (from.take("or")) {
-                    made.two_sided = from.required_word("the class of a text of two sides");
+                    made.two_sided = from.required_word("the class of an encoder-decoder");
                 }
                 if (!from.at_end()) {
                     from.fail({"expected pooled, \"or CLASS\" or the end of the line before ", from.next()});
@@ -125,32 +128,23 @@ class composite_reader {
 
     /// Finds the config of a model inside and the page that reads it.
     void open(const inner_model& is) {
-        const bool given = scope_.config().has_value(is.key);
-        if (is.optional && !given) {
+        const config_inside found = find_inside(pages_, is, scope_.config());
+        if (is.optional && found.own == nullptr) {
             return;
         }
-        const config_node* own = given ? scope_.config().find(is.key) : nullptr;
-        const bool beside = is.flat && own == nullptr;
-        const config_tree& tree = own != nullptr || beside ? scope_.config().tree() : empty_;
-        const config_node& object = own != nullptr ? *own : beside ? scope_.config().object() : empty_.root();
-        const fields inside(tree, object, beside ? scope_.config().path() : scope_.config().field(is.key), is.ignores);
-        std::string_view type = own == nullptr && !is.absent.empty() ? is.absent : is.page;
-        if (const config_node* named = is.always || own == nullptr ? nullptr : inside.find("model_type")) {
-            if (named->type != config_node::kind::text) {
-                refuse(inside.field("model_type"), {"must be a string, got ", inside.shown(*named)});
-            }
-            type = named->text == is.older ? is.page : std::string_view(named->text);
-            if (!pages_.has(type)) {
-                refuse(inside.field("model_type"), {"unknown type \"", type, "\"", pages_.nearest_hint(type)});
-            }
-        }
+        const config_tree& tree = found.own != nullptr || found.beside ? scope_.config().tree() : empty_;
+        const config_node& object = found.own != nullptr ? *found.own
+                                    : found.beside       ? scope_.config().object()
+                                                         : empty_.root();
+        const fields inside(tree, object, found.beside ? scope_.config().path() : scope_.config().field(is.key),
+                            is.ignores);
         slot& made = *slots_.push_back(owner(new slot{.model = &is}));
         made.part.suffix = is.suffix;
-        made.reader = owner(new model_reader(pages_, pages_.find(type, &scope_.of(), is.line), inside,
+        made.reader = owner(new model_reader(pages_, pages_.find(found.type, &scope_.of(), is.line), inside,
                                              is.name == "text" ? options_ : read_options{}, &made.part));
         if (is.name != "text" && made.reader->names().find_block("stem").entry == nullptr) {
             refuse(inside.field("model_type"),
-                   {"must be the type of a tower, which reads images or sound, got \"", type, "\""});
+                   {"must be the type of a tower, which reads images or sound, got \"", found.type, "\""});
         }
         scope_.inner.push_back({is.name, &made.reader->names()});
     }

@@ -15,7 +15,6 @@
 #include <floptally/page_language/config_tree.hpp>
 #include <floptally/page_language/fields.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 

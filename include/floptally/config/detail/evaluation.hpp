@@ -15,7 +15,7 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 
@@ -159,21 +159,20 @@ class evaluation {
     [[nodiscard]] value given(const expression& e, std::size_t index) {
         vector<std::string_view> keys;
         const std::size_t otherwise = chain(index, keys);
-        const key_rule* declared = nullptr;
-        const page* by = nullptr;
+        const page_key* declared = nullptr;
         for (const page* p = &in_.of(); p != nullptr && declared == nullptr; p = p->base) {
             for (std::size_t k = 0; k < keys.size() && declared == nullptr; ++k) {
                 declared = p->find_key(keys[k]);
-                by = p;
             }
         }
         if (declared == nullptr && otherwise == no_expression) {
-            const auto known = names_in(&in_.of(), &page::keys, &key_rule::key);
+            const auto known = names_in(&in_.of(), &page::keys, &page_key::key);
             fail(e, {"the page declares no key \"", keys.front(), "\"", nearest_hint(keys.front(), known)});
         }
         for (const std::string_view key : keys) {
+            in_.of().note_asked(key, false);
             bool unread = false;
-            const key_rule* own = in_.find_key(key, &unread);
+            const page_key* own = in_.find_key(key, &unread);
             const config_node* value = unread ? nullptr : in_.config().find(key);
             if (value == nullptr) {
                 continue;
@@ -189,7 +188,8 @@ class evaluation {
         if (declared->required) {
             in_.config().missing(*declared, keys.front());
         }
-        return declared->otherwise == no_expression ? value{} : evaluation(in_, *by).of(declared->otherwise);
+        in_.of().note_asked(declared->key, true);
+        return in_.otherwise(declared->key);
     }
     /// Collects the keys of a chain from the left, up to an operand that is not a key.
     [[nodiscard]] std::size_t chain(std::size_t index, vector<std::string_view>& keys) const {

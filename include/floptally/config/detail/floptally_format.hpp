@@ -22,7 +22,7 @@
 #include <floptally/descriptors/transformer.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/page_language/page_library.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail {
 
@@ -52,7 +52,7 @@ require size(.component) > 0 and size(.component) < 40: .component must have 1 t
 static_assert(component_name::capacity == 39, "the page above says how long a component's name may be");
 
 /// Those pages and a page for each part: its keys, as the table of parts declares them, and the line whose words they
-/// are. A word that the rules of a part define has the value of that definition.
+/// are. A word that the lines of a part define has the value of that definition.
 [[nodiscard]] inline std::string pages_of_parts() {
     std::string text = own_pages;
     for (const pages::part_kind& kind : pages::part_kinds) {
@@ -69,14 +69,14 @@ static_assert(component_name::capacity == 39, "the page above says how long a co
             if (!key.empty()) {
                 append(text, {"with ", key, "\n"});
             }
-            const bool is_defined = kind.rules.find(text_of({word.word, " = "})) != std::string_view::npos;
+            const bool is_defined = kind.lines.find(text_of({word.word, " = "})) != std::string_view::npos;
             if (is_defined || !key.empty()) {
                 append(line, {line.empty() ? " " : ", ", word.word, word.is_inverse && !is_defined ? " not " : " ",
                               is_defined ? "" : ".", is_defined ? word.word : key.substr(0, key.find(' '))});
             }
         }
-        append(text, {kind.rules});
-        if (kind.rules.find("part:") == std::string_view::npos) {
+        append(text, {kind.lines});
+        if (kind.lines.find("part:") == std::string_view::npos) {
             append(text, {"part: ", kind.name, line, "\n"});
         }
     }
@@ -148,7 +148,7 @@ class floptally_format {
             }
         }
         sum_ += side.on_encoder();
-        encoder.append_encoder_to(parts_, [](const cost& one) { return one.on_encoder(); });
+        encoder.append_encoder_to(parts_, [](const cost& part) { return part.on_encoder(); });
     }
 
     [[nodiscard]] static cost sum_of(const std::vector<cost>& parts) {
@@ -183,12 +183,12 @@ class floptally_format {
         if (parts == nullptr || parts->count == 0) {
             refuse(group.field("parts"), {"must list at least one part"});
         }
-        std::vector<cost> one;
+        std::vector<cost> alone;
         for (std::size_t i = 0; i < parts->count; ++i) {
-            one.push_back(part_cost(
+            alone.push_back(part_cost(
                 config_fields(group.tree(), group.tree().child(*parts, i), indexed(group.field("parts"), i))));
         }
-        return one;
+        return alone;
     }
 
     /// The cost of a part, by its own page, `floptally.TYPE`, over the part's object.
@@ -196,10 +196,10 @@ class floptally_format {
         const std::string type = part.text("type", "");
         const pages::page* read = nullptr;
         std::string known;
-        for (const pages::owner<pages::page>& one : pages_.loaded()) {
-            const std::string_view name = one->name.substr(std::min(one->name.size(), prefix.size()));
-            if (one->find_block("part") != nullptr) {
-                read = name == type ? one.get() : read;
+        for (const pages::owner<pages::page>& loaded : pages_.loaded()) {
+            const std::string_view name = loaded->name.substr(std::min(loaded->name.size(), prefix.size()));
+            if (loaded->find_block("part") != nullptr) {
+                read = name == type ? loaded.get() : read;
                 append_item(known, name);
             }
         }
@@ -212,7 +212,7 @@ class floptally_format {
         pages::refuse_undeclared(names);
         names.check_keys();
         std::vector<std::string> notes;
-        pages::rule_checker(names, notes).check(*read);
+        pages::condition_checker(names, notes).check(*read);
         return pages::block_cost(names, "part", options_.mla);
     }
 

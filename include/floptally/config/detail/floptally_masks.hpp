@@ -1,48 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/config/detail/config_fields.hpp>
+#include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/mask.hpp>
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/rule.hpp>
+#include <floptally/rules/rule_table.hpp>
 #include <floptally/rules/rule_text.hpp>
+#include <floptally/rules/sequence_masks.hpp>
+#include <floptally/rules/statistic_rule.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// The masks of floptally's own format.
 
 namespace floptally::detail {
 
-/// A window from [left, right], the keys besides the token itself; −1 is unlimited.
-[[nodiscard]] inline mask read_window(const config_fields& kind) {
-    const config_node* sides = kind.array("window");
-    if (sides == nullptr || sides->count != 2) {
-        refuse(kind.field("window"), {"must be [left, right], got ", kind.shown(*kind.find("window"))});
-    }
-    std::int64_t tokens[2];
-    for (std::size_t i = 0; i < 2; ++i) {
-        const config_node& side = kind.tree().child(*sides, i);
-        const bool fits =
-            side.type == config_node::kind::integer && !side.beyond && side.number >= -1 && side.number <= 0x7FFF'FFFF;
-        if (!fits) {
-            refuse(indexed(kind.field("window"), i),
-                   {"must be an integer from -1 to 2147483647, got ", kind.shown(side)});
+/// A mask that an object of one key describes, by its number or its list of numbers.
+struct mask_key {
+    std::string_view name;
+    const rule_parameter* parameters = nullptr;
+    std::size_t count = 0;
+    const rule_table* table = nullptr;  ///< null for a sliding window, which a band has a second name for
+};
+
+/// The keys of masks: every mask of the library over sequences that numbers make, by the name and the numbers of its
+/// text form.
+[[nodiscard]] inline std::vector<mask_key> mask_keys() {
+    std::vector<mask_key> keys{{"sliding_window", mask_rules::band::sliding, 1}};
+    for (const rule_table* table : tables_in(library_masks{})) {
+        if (table->of_sequence != nullptr && table->text_parameters != 0 && !table->is_of_other_side) {
+            keys.push_back({table->name, table->parameters, table->text_parameters, table});
         }
-        tokens[i] = side.number;
     }
-    return mask::window(tokens[0], tokens[1]);
+    return keys;
+}
+[[nodiscard]] inline std::vector<std::string_view> names_of(const std::vector<mask_key>& keys) {
+    std::vector<std::string_view> names;
+    for (const mask_key& key : keys) {
+        names.push_back(key.name);
+    }
+    return names;
+}
+
+/// The numbers of a key as errors show them: "[left, right]".
+[[nodiscard]] inline std::string shown_numbers(const mask_key& key) {
+    std::string list;
+    for (std::size_t i = 0; i < key.count; ++i) {
+        const std::string_view name = key.parameters[i].name;
+        append_item(list, name.substr(name.find('.') + 1));
+    }
+    return text_of({"[", list, "]"});
+}
+
+/// The mask of a key: one number, or a list of as many as its text form has; those with a default may be left out at
+/// its end.
+[[nodiscard]] inline mask read_keyed_mask(const config_fields& kind, const mask_key& key) {
+    std::int64_t numbers[most_text_parameters]{};
+    const std::string field = kind.field(key.name);
+    if (key.count == 1 && key.parameters[0].least >= 0) {
+        numbers[0] = static_cast<std::int64_t>(kind.integer({key.name}, required,
+                                                            static_cast<std::uint64_t>(key.parameters[0].least),
+                                                            static_cast<std::uint64_t>(key.parameters[0].most)));
+    } else {
+        const config_node* given = kind.array(key.name);
+        const std::size_t count = given == nullptr ? 0 : given->count;
+        const bool lacks = count < key.count && key.parameters[count].fallback == rule_parameter::none;
+        if (count == 0 || count > key.count || lacks) {
+            refuse(field, {"must be ", shown_numbers(key), ", got ", kind.shown(*kind.find(key.name))});
+        }
+        for (std::size_t i = 0; i < key.count; ++i) {
+            const rule_parameter& parameter = key.parameters[i];
+            if (i >= count) {
+                numbers[i] = parameter.fallback;
+                continue;
+            }
+            const config_node& number = kind.tree().child(*given, i);
+            if (number.type != config_node::kind::integer || number.beyond || number.number < parameter.least ||
+                number.number > parameter.most) {
+                refuse(indexed(field, i), {"must be an integer from ", parameter.least, " to ", parameter.most,
+                                           ", got ", kind.shown(number)});
+            }
+            numbers[i] = number.number;
+        }
+    }
+    if (key.table == nullptr) {
+        return mask::sliding_window(numbers[0]);
+    }
+    try {
+        return rule(*key.table, words_of(*key.table, numbers));
+    } catch (const error& e) {  // numbers that contradict each other
+        refuse(field, {e.what()});
+    }
 }
 
 [[noreturn]] inline void refuse_mask(const config_fields& part, const std::string& got) {
-    refuse(part.field("mask"),
-           {"must be \"causal\", \"bidirectional\", another mask as reports name it, or an object with one of the "
-            "keys sliding_window, window, chunked, top_k, compressed_keys, prefix_lm, got ",
-            got});
+    std::string keys;
+    for (const std::string_view name : names_of(mask_keys())) {
+        append_item(keys, name);
+    }
+    refuse(part.field("mask"), {"must be \"causal\", \"bidirectional\", another mask as reports name it, or an object "
+                                "with one of the keys ",
+                                keys, ", got ", got});
 }
 
 /// The mask of a text such as "sliding_window(4096)", the name that reports use.
@@ -68,26 +134,17 @@ namespace floptally::detail {
     if (given->type == config_node::kind::text) {
         return mask_of_text(part, given->text);
     }
-    struct mask_key {
-        std::string_view key;
-        mask (*of)(std::int64_t);
-    };
-    constexpr mask_key keys[] = {{"sliding_window", &mask::sliding_window},
-                                 {"chunked", &mask::chunked},
-                                 {"top_k", &mask::top_k},
-                                 {"compressed_keys", &mask::compressed_keys},
-                                 {"prefix_lm", &mask::prefix_lm}};
     if (given->type != config_node::kind::object || given->count != 1) {
         refuse_mask(part, part.shown(*given));
     }
     const config_fields kind(part.tree(), *given, part.field("mask"));
-    kind.allow_only({"sliding_window", "window", "chunked", "top_k", "compressed_keys", "prefix_lm"});
-    for (const mask_key& known : keys) {
-        if (kind.contains(known.key)) {
-            return known.of(static_cast<std::int64_t>(kind.integer({known.key}, required, 1, 0x7FFF'FFFF)));
-        }
+    const std::vector<mask_key> keys = mask_keys();
+    kind.allow_only(names_of(keys));
+    std::size_t given_key = 0;
+    while (!kind.contains(keys[given_key].name)) {
+        ++given_key;
     }
-    return read_window(kind);
+    return read_keyed_mask(kind, keys[given_key]);
 }
 
 }  // namespace floptally::detail

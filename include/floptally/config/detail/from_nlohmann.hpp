@@ -63,14 +63,14 @@ inline void fill(config_node& node, const nlohmann::json& from) {
         tree.nodes[at].first = tree.nodes.size();
         if (const auto* items = from.get_ptr<const nlohmann::json::array_t*>()) {
             tree.nodes[at].count = items->size();
-            for (const nlohmann::json& one : *items) {
-                values.push_back(&one);
+            for (const nlohmann::json& value : *items) {
+                values.push_back(&value);
                 tree.nodes.push_back({});
             }
         } else if (const auto* object = from.get_ptr<const nlohmann::json::object_t*>()) {
             tree.nodes[at].count = object->size();
-            for (const auto& [key, one] : *object) {
-                values.push_back(&one);
+            for (const auto& [key, value] : *object) {
+                values.push_back(&value);
                 tree.nodes.push_back({.key = key});
             }
         }

@@ -12,7 +12,6 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail::pages {
 
@@ -36,8 +35,8 @@ struct function_call {
     [[nodiscard]] bool has(std::size_t at) const { return at < given.size() && !given[at].is_none(); }
     [[nodiscard]] std::int64_t number(std::size_t at) const {
         if (given[at].is_none() && !null_key.empty()) {
-            if (const key_rule* rule = in.find_key(null_key)) {
-                in.config().no_number(*rule, null_key);
+            if (const page_key* known = in.find_key(null_key)) {
+                in.config().no_number(*known, null_key);
             }
         }
         if (!given[at].is_whole()) {

@@ -16,8 +16,9 @@
 #include <floptally/config/detail/value.hpp>
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/nearest.hpp>
+#include <floptally/rules/grid_masks.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// Functions that pages may call: masks and units, numbers, lists.
@@ -219,8 +220,8 @@ struct page_function {
 inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"later_image_tokens", 1, 2, later_of},
                                                    {"reduced", 4, 4, reduced_of},
-                                                   {"listed", 1, 1, listed_of},
-                                                   {"listed_pairs", 1, 1, listed_pairs_of},
+                                                   {"listed", 1, 1, listed_by<unit_rules::listed_units>},
+                                                   {"listed_pairs", 1, 1, listed_by<mask_rules::listed_pairs>},
                                                    {"entries", 1, 1, entries_of},
                                                    {"measured", 1, 1, measured_of},
                                                    {"written_mask", 0, 0, written_mask_of},

@@ -17,7 +17,7 @@
 #include <floptally/lists/vector.hpp>
 #include <floptally/rules/mask.hpp>
 #include <floptally/rules/statistic.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// The heads of classes: the products after the layers.

@@ -20,7 +20,6 @@
 #include <floptally/page_language/page_library.hpp>
 #include <floptally/rules/hstu_mask.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail::pages {
 
@@ -47,7 +46,7 @@ class hstu_reader {
         model.num_layers = names_.number("layers");
         model.layer.num_heads = names_.number("heads");
         model_config made;
-        rule_checker(names_, made.notes).check(names_.of());
+        condition_checker(names_, made.notes).check(names_.of());
         model.layer.attention_dim = names_.number("attention_dim");
         model.layer.linear_dim = names_.number("linear_dim");
         model.layer.output_blocks = names_.number("blocks");
@@ -82,7 +81,7 @@ class hstu_reader {
         refuse_undeclared(names);
         names.check_keys();
         std::vector<std::string> notes;
-        rule_checker(names, notes).check(names.of());
+        condition_checker(names, notes).check(names.of());
         hstu_mlp mlp{.input_size = names.number("input_size"),
                      .rows = rows,
                      .stride = names.number("stride"),

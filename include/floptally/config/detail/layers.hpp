@@ -17,7 +17,7 @@
 #include <floptally/descriptors/part_list.hpp>
 #include <floptally/lists/vector.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 

@@ -12,7 +12,8 @@
 #include <floptally/config/detail/value.hpp>
 #include <floptally/lists/vector.hpp>
 #include <floptally/rules/clip_rules.hpp>
-#include <floptally/rules/grid_rules.hpp>
+#include <floptally/rules/grid_masks.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/hstu_rules.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/mask.hpp>
@@ -102,16 +103,15 @@ inline value reduced_of(const function_call& c) {
     return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
 /// listed(entries): the units of a frame by its patches; one or two entries of two numbers each, patches and units.
-inline mask listed_by(const function_call& c, mask (*made)(std::int64_t, std::int64_t, std::int64_t, std::int64_t)) {
+template <statistic_rule Rule>
+value listed_by(const function_call& c) {
     const vector<std::int64_t> all = c.numbers(0);
     if (all.size() != 2 && all.size() != 4) {
         c.fail({"takes one or two entries of two numbers, got ", all.size(), " numbers"});
     }
     const std::size_t other = all.size() - 2;
-    return made(all[0], all[1], all[other], all[other + 1]);
+    return mask_value_of(make_rule<Rule>(all[0], all[1], all[other], all[other + 1]));
 }
-inline value listed_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_units)); }
-inline value listed_pairs_of(const function_call& c) { return mask_value_of(listed_by(c, mask::listed_pairs)); }
 /// The mask that the key "mask" of floptally's own format describes.
 inline value written_mask_of(const function_call& c) {
     return mask_value_of(read_mask({c.in.config().tree(), c.in.config().object(), c.in.config().path()}));

@@ -11,6 +11,7 @@
 #include <floptally/config/detail/class_sizes.hpp>
 #include <floptally/config/detail/classes.hpp>
 #include <floptally/config/detail/heads.hpp>
+#include <floptally/config/detail/inner_page.hpp>
 #include <floptally/config/detail/layers.hpp>
 #include <floptally/config/detail/name_memory.hpp>
 #include <floptally/config/detail/rows.hpp>
@@ -27,18 +28,9 @@
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/page_language/page_library.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
-
-/// The way in which a model that is a part of another one is read.
-struct as_part {
-    std::string_view suffix;                        ///< of the class whose head it has; empty: the page's first
-    bool tied = false;                              ///< the outer config ties its lm_head to the embedding
-    std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
-    bool pooled = false;                            ///< the outer model reads this one's pooled output
-    bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
-};
 
 /// The reader of the config of one model by its page: layers, then the head. A model with models inside has
 /// `composite_reader`.
@@ -57,17 +49,17 @@ class model_reader {
 
     [[nodiscard]] scope& names() { return scope_; }
 
-    /// Throws where a key or a rule is wrong, as `read` does first.
+    /// Throws where a key is wrong or a condition does not hold, as `read` does first.
     void check() {
         scope_.check_keys();
         std::vector<std::string> said;
-        rule_checker(scope_, said).check(scope_.of());
+        condition_checker(scope_, said).check(scope_.of());
     }
 
     [[nodiscard]] model_config read() {
         scope_.check_keys();
         open_encoder();
-        rule_checker(scope_, notes_).check(scope_.of());
+        condition_checker(scope_, notes_).check(scope_.of());
         const std::string_view suffix = class_suffix();
         const scope::found_block head = scope_.find_block(suffix);
         if (head.entry == nullptr || !head.entry->is_class) {
@@ -91,18 +83,23 @@ class model_reader {
             if (options_.mtp_layers != 0) {
                 refuse("mtp", {"needs a class with an lm_head; architectures names one without"});
             }
-            note_class_sizes(scope_, notes_);
+            note_sizes();
             return finished_tower();
         }
         add_embedding();
         add_mtp();
-        note_class_sizes(scope_, notes_);
+        note_sizes();
         return {std::string(scope_.of().type()), sum_, std::move(notes_), parts_.in_order(), towers_};
     }
 
     [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()).page; }
 
   private:
+    void note_sizes() {
+        scope* const encoder = encoder_.get() == nullptr ? nullptr : &encoder_->names();
+        note_class_sizes(scope_, part_ == nullptr ? nullptr : part_->outer, encoder, notes_);
+    }
+
     /// Opens the other side, whose names this page may read: `encoder.h`.
     void open_encoder() {
         const other_side side = encoder_of(scope_.of());
@@ -176,7 +173,7 @@ class model_reader {
     void join_encoder(cost& sum, part_list& parts, std::vector<tower_input>& towers) {
         scope_.check_keys();
         std::vector<std::string> said;  // by the decoder too
-        rule_checker(scope_, said).check(scope_.of());
+        condition_checker(scope_, said).check(scope_.of());
         add_layers();
         if (!is_tower_) {
             cost positions;

@@ -16,7 +16,7 @@
 #include <floptally/page_language/lexer.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/rules/mask.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 
@@ -52,6 +52,15 @@ struct part_call {
         }
         return nullptr;
     }
+    /// The value of a word that is none without one; null where the word is not given.
+    [[nodiscard]] const value* worth(std::string_view name) const {
+        for (std::size_t k = 0; k < given.size(); ++k) {
+            if (line.arguments[k].name == name && line.arguments[k].value == no_expression) {
+                fail({name, " needs a value"});
+            }
+        }
+        return find(name);
+    }
     /// True where the word is given, and neither null nor no.
     [[nodiscard]] bool on(std::string_view name) const {
         const value* given_value = find(name);
@@ -59,7 +68,7 @@ struct part_call {
                (given_value->type != value::kind::flag || given_value->on());
     }
     [[nodiscard]] std::uint64_t number(std::string_view name, std::uint64_t otherwise = 0) const {
-        const value* given_value = find(name);
+        const value* given_value = worth(name);
         if (given_value == nullptr || given_value->is_none()) {
             return otherwise;
         }
@@ -69,16 +78,16 @@ struct part_call {
         return static_cast<std::uint64_t>(given_value->number);
     }
     [[nodiscard]] std::uint64_t required(std::string_view name) const {
-        if (find(name) == nullptr) {
+        if (worth(name) == nullptr) {
             fail({"needs \"", name, "\""});
         }
-        if (find(name)->is_none()) {
+        if (worth(name)->is_none()) {
             fail({name, " must be a number, got null"});
         }
         return number(name);
     }
     [[nodiscard]] mask attends(std::string_view name, const mask& otherwise) const {
-        const value* given_value = find(name);
+        const value* given_value = worth(name);
         if (given_value == nullptr || given_value->is_none()) {
             return otherwise;
         }
@@ -90,7 +99,7 @@ struct part_call {
     }
     /// One number for each of `size`: from a list, or a number that stands for all.
     [[nodiscard]] vector<std::int64_t> numbers(std::string_view name, std::size_t size, std::int64_t otherwise) const {
-        const value* given_value = find(name);
+        const value* given_value = worth(name);
         if (given_value == nullptr || given_value->is_none()) {
             return vector<std::int64_t>(size, otherwise);
         }
@@ -116,6 +125,9 @@ struct part_call {
     [[nodiscard]] std::string_view words(std::string_view name) const {
         for (const argument& word : line.arguments) {
             if (word.name == name) {
+                if (word.words.empty()) {
+                    fail({name, " needs a name"});
+                }
                 return word.words;
             }
         }

@@ -15,7 +15,7 @@
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// All parts that a line of a block may name, those that few models have and no page can express included.
@@ -25,8 +25,9 @@ namespace floptally::detail::pages {
 /// A part as a line of a block names it.
 struct part_kind {
     std::string_view name;
-    std::string_view own;    ///< its name and base page in floptally's own format; empty: none
-    std::string_view rules;  ///< text of its page there besides the keys: values of words, rules, or its whole block
+    std::string_view own;  ///< its name and base page in floptally's own format; empty: none
+    std::string_view
+        lines;  ///< text of its page there besides the keys: values of words, conditions, or its whole block
     cost (*make)(const part_call&);
     const part_word& (*word)(std::size_t);
     std::size_t words;
@@ -38,17 +39,17 @@ template <const auto& Words>
 /// A part that a table describes.
 template <const auto& Words>
 [[nodiscard]] constexpr part_kind described(std::string_view name, std::string_view own = {},
-                                            std::string_view rules = {}) {
+                                            std::string_view lines = {}) {
     const auto make = []<class Part, std::size_t Count>(const member_word<Part>(&)[Count]) {
         return part_of_words<Part, Words, Count>;
     };
-    return {name, own, rules, make(Words), word_of<Words>, sizeof Words / sizeof *Words};
+    return {name, own, lines, make(Words), word_of<Words>, sizeof Words / sizeof *Words};
 }
 /// A part that a function makes.
 template <const auto& Words>
 [[nodiscard]] constexpr part_kind made(cost (*make)(const part_call&), std::string_view name, std::string_view own = {},
-                                       std::string_view rules = {}) {
-    return {name, own, rules, make, word_of<Words>, sizeof Words / sizeof *Words};
+                                       std::string_view lines = {}) {
+    return {name, own, lines, make, word_of<Words>, sizeof Words / sizeof *Words};
 }
 
 /// The words of every part: `width` and `sees` give its place; the others change the cost that it made.
@@ -190,7 +191,7 @@ inline constexpr part_kind part_kinds[] = {
     if (p.on("detached")) {
         made = made.detached();
     }
-    if (const value* name = p.find("named"); name != nullptr && name->type == value::kind::text) {
+    if (const value* name = p.worth("named"); name != nullptr && name->type == value::kind::text) {
         made = made.renamed(
             [name](const component_name& own) { return own.is_elementwise() ? own : component_name(name->text); });
     }

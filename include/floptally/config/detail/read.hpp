@@ -16,7 +16,7 @@
 #include <floptally/page_language/config_tree.hpp>
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page_library.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 
@@ -76,10 +76,10 @@ inline void note_unused(const vector<const page*>& given, const library& pages, 
     for (const tower_input& input : made.towers) {
         keep_units(input, made.cost);
     }
-    const other_side side = encoder_of(read);
     note_unused(given, pages, config, type, options.strict, made.notes);
-    note_unread(read, side.page.empty() || !side.key.empty() ? nullptr : &pages.find(side.page), config, options.strict,
-                made.notes);
+    if (!hstu_reader::reads(read)) {  // which refuses such a key
+        key_check(pages, options.strict, made.notes).check(read, config);
+    }
     for (const std::string& note : made.notes) {
         if (options.strict && note.starts_with(class_sizes_note)) {
             refuse("config", {note});

@@ -43,7 +43,7 @@ struct row_name {
         {"experts", tensor_split::experts, true},   {"vocabulary", tensor_split::vocabulary, false},
         {"even", tensor_split::even, false},        {"replicated", tensor_split::replicated, false},
         {"repeated", tensor_split::repeated, false}};
-    const value* const by_config = p.find("dealt");
+    const value* const by_config = p.worth("dealt");
     const std::string_view said = by_config != nullptr ? by_config->text : p.words("split");
     for (const word& known : words) {
         if (said != known.name) {

@@ -15,7 +15,7 @@
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page.hpp>
 #include <floptally/rules/mask.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail::pages {
 
@@ -65,11 +65,11 @@ class scope {
         }
         return {};
     }
-    /// The rule of a key; null where `without` comes first: the base reads the key and this class does not.
-    [[nodiscard]] const key_rule* find_key(std::string_view key, bool* is_unread = nullptr) const {
+    /// A key as a page declares it; null where `without` comes first: the base reads the key and this class does not.
+    [[nodiscard]] const page_key* find_key(std::string_view key, bool* is_unread = nullptr) const {
         bool unread = false;
         for (const page* p = &page_; p != nullptr; p = p->base) {
-            if (const key_rule* found = p->find_key(key)) {
+            if (const page_key* found = p->find_key(key)) {
                 if (is_unread != nullptr) {
                     *is_unread = unread;
                 }
@@ -124,7 +124,7 @@ class scope {
     /// The default of a key that the config lacks; null where it has none.
     [[nodiscard]] value otherwise(std::string_view key) {
         for (const page* p = &page_; p != nullptr; p = p->base) {
-            if (const key_rule* found = p->find_key(key)) {
+            if (const page_key* found = p->find_key(key)) {
                 return found->otherwise == no_expression ? value{} : evaluate(*p, found->otherwise);
             }
         }
@@ -204,12 +204,12 @@ class scope {
     /// Throws where a given key is not what its page allows, whether it is read or not.
     void check_keys() {
         for (const page* p = &page_; p != nullptr; p = p->base) {
-            for (const key_rule& rule : p->keys) {
+            for (const page_key& known : p->keys) {
                 bool unread = false;
-                const bool counts = find_key(rule.key, &unread) == &rule && !unread;
-                if (const config_node* given = counts ? config_.find(rule.key) : nullptr) {
-                    config_.require(rule, rule.key, *given);
-                    require_each(rule, *given);
+                const bool counts = find_key(known.key, &unread) == &known && !unread;
+                if (const config_node* given = counts ? config_.find(known.key) : nullptr) {
+                    config_.require(known, known.key, *given);
+                    require_each(known, *given);
                 }
             }
         }
@@ -217,8 +217,8 @@ class scope {
         // validate_layer_type) in every class that has layers, one that ignores the list too.
         for (const std::string_view key : {"layer_types", "mlp_layer_types"}) {
             bool unread = false;
-            const key_rule* rule = find_key(key, &unread);
-            const bool ignored = rule == nullptr || unread || rule->kinds == allowed::any;
+            const page_key* known = find_key(key, &unread);
+            const bool ignored = known == nullptr || unread || known->kinds == allowed::any;
             const config_node* given = ignored ? config_.find(key) : nullptr;
             if (given != nullptr && given->type == config_node::kind::list && has("layers")) {
                 require_each({.key = key, .each = true}, *given);
@@ -260,9 +260,9 @@ class scope {
         return true;
     }
 
-    void require_each(const key_rule& rule, const config_node& given) {
-        if (rule.each && given.type == config_node::kind::list && given.count != number("layers")) {
-            refuse(config_.field(rule.key), {"must name the ", number("layers"), " layers, got ", given.count});
+    void require_each(const page_key& known, const config_node& given) {
+        if (known.each && given.type == config_node::kind::list && given.count != number("layers")) {
+            refuse(config_.field(known.key), {"must name the ", number("layers"), " layers, got ", given.count});
         }
     }
 

@@ -13,7 +13,7 @@
 #include <floptally/rules/mask.hpp>
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/sequence.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// The input of a tower: images or sound of the size that its config states, and the tokens that stand for them.

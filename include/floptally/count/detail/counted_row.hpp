@@ -15,7 +15,6 @@
 #include <floptally/rules/sequence_masks.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
 /// One row of a cost as a convention and a plan count it; `flop_counter` adds the rows up.
@@ -131,8 +130,8 @@ struct gradients {
 [[nodiscard]] constexpr std::uint32_t ranks_of(const training_plan& plan, std::string_view component,
                                                std::string_view weight) {
     std::uint64_t ranks = 1;
-    for (const repeated_work& one : plan.repeated) {
-        ranks = matches(one.weights, component, weight) ? one.ranks : ranks;
+    for (const repeated_work& work : plan.repeated) {
+        ranks = matches(work.weights, component, weight) ? work.ranks : ranks;
     }
     return static_cast<std::uint32_t>(ranks);
 }
@@ -141,16 +140,16 @@ struct gradients {
 constexpr void check_repeated(const cost& model, const training_plan& plan) {
     constexpr std::uint64_t most_ranks = 1U << 24U;
     for (std::size_t i = 0; i < plan.repeated.size(); ++i) {
-        const repeated_work& one = plan.repeated[i];
-        if (one.ranks == 0 || one.ranks > most_ranks) {
-            refuse(indexed("plan.repeated", i), {"ranks must be from 1 to 16777216, got ", one.ranks});
+        const repeated_work& work = plan.repeated[i];
+        if (work.ranks == 0 || work.ranks > most_ranks) {
+            refuse(indexed("plan.repeated", i), {"ranks must be from 1 to 16777216, got ", work.ranks});
         }
         bool named = false;
         for (const cost_row& row : model.rows()) {
-            named = named || matches(one.weights, model.components()[row.component].view(), model.weight_name(row));
+            named = named || matches(work.weights, model.components()[row.component].view(), model.weight_name(row));
         }
         if (!named) {
-            refuse(indexed("plan.repeated", i), {"no component or weight is named \"", one.weights.view(), "\""});
+            refuse(indexed("plan.repeated", i), {"no component or weight is named \"", work.weights.view(), "\""});
         }
     }
 }

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include <floptally/count/detail/counted_row.hpp>
-#include <floptally/count/detail/plan_rules.hpp>
+#include <floptally/count/detail/weight_states.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/cost_row.hpp>
 #include <floptally/descriptors/model_part.hpp>
@@ -28,10 +28,10 @@ class gradient_flow {
         bool context = false;  ///< the other side of an encoder-decoder
     };
 
-    constexpr gradient_flow(const plan_rules& rules, array_view<model_part> parts)
-        : rules_(rules),
-          anything_trains_(rules.anything_trains(parts)),
-          everything_trains_(rules.everything_trains(parts)),
+    constexpr gradient_flow(const weight_states& states, array_view<model_part> parts)
+        : states_(states),
+          anything_trains_(states.anything_trains(parts)),
+          everything_trains_(states.everything_trains(parts)),
           has_context_(reads_context(parts)) {}
 
     /// Calls `each(row, needed, least)` with every row of a part: the gradients that it computes, and the least that it
@@ -42,7 +42,7 @@ class gradient_flow {
         bool some_train = false;
         bool elementwise_trains = false;
         for (const cost_row& row : part.cost.rows()) {
-            const bool trains = rules_.trains(part, layer, row);
+            const bool trains = states_.trains(part, layer, row);
             some_train = some_train || trains;
             elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(row.kind));
         }
@@ -101,7 +101,7 @@ class gradient_flow {
     [[nodiscard]] constexpr gradients gradients_of(const model_part& part, std::uint64_t layer, const cost_row& row,
                                                    const values& in) const {
         if (is_of_indexer(row.kind)) {
-            const plan_rules::decision decided = rules_.state_of(part, layer, row);
+            const weight_states::decision decided = states_.state_of(part, layer, row);
             gradients needed;
             needed.first = (in.indexed & row.flow.reads) != 0;
             needed.second = row.flow.also_reads == 0 ? needed.first : (in.indexed & row.flow.also_reads) != 0;
@@ -116,8 +116,8 @@ class gradient_flow {
         gradients needed;
         needed.first = requires_grad(row.flow.reads);
         needed.second = row.flow.also_reads == 0 ? needed.first : requires_grad(row.flow.also_reads);
-        needed.weight = rules_.state_of(part, layer, row).state == weight_state::trainable;
-        needed.output = needed.first || needed.second || rules_.trains(part, layer, row);
+        needed.weight = states_.state_of(part, layer, row).state == weight_state::trainable;
+        needed.output = needed.first || needed.second || states_.trains(part, layer, row);
         return needed;
     }
 
@@ -145,7 +145,7 @@ class gradient_flow {
         return in;
     }
 
-    const plan_rules& rules_;
+    const weight_states& states_;
     bool anything_trains_ = false;
     bool everything_trains_ = false;
     bool has_context_ = false;

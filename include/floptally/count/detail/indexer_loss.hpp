@@ -77,13 +77,14 @@ constexpr void require_indexer(array_view<model_part> parts, const training_plan
     component_name indexer;
     for (const model_part& part : layer) {
         for (const cost_row& row : part.cost.rows()) {
-            const key_choice one = row.kind == term::scores ? choice_behind(part.cost.masks()[row.mask]) : key_choice{};
-            if (one.exists && found.exists && !(one.scored == found.scored)) {
+            const key_choice choice =
+                row.kind == term::scores ? choice_behind(part.cost.masks()[row.mask]) : key_choice{};
+            if (choice.exists && found.exists && !(choice.scored == found.scored)) {
                 throw error("plan.indexer",
                             "attention by several choices of keys beside indexers: a cost alone does not know its "
                             "layers, give flop_counter the model, or its parts");
             }
-            found = one.exists ? one : found;
+            found = choice.exists ? choice : found;
             if (row.kind == term::index_scores) {
                 indexer = part.cost.components()[row.component];
             }

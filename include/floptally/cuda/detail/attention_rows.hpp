@@ -50,11 +50,11 @@ class attention_rows {
             bool before = first != 0 && flags[first - 1] == T{1};
             FLOPTALLY_UNROLLED
             for (std::size_t k = 0; k < per_load; ++k) {
-                const bool one = loaded[k] == T{1};
-                ones += one ? 1U : 0U;
-                starts += one && !before ? 1U : 0U;
-                others = others || (loaded[k] != T{0} && !one);
-                before = one;
+                const bool is_token = loaded[k] == T{1};
+                ones += is_token ? 1U : 0U;
+                starts += is_token && !before ? 1U : 0U;
+                others = others || (loaded[k] != T{0} && !is_token);
+                before = is_token;
             }
         }
         return ones | (std::uint64_t{starts + (others ? 2U : 0U)} << 32U);
@@ -66,11 +66,11 @@ class attention_rows {
         const T* const flags = flags_ + row * columns_;
         bool seen = false;
         for (at = 0; at + 1 < columns_; ++at) {
-            const bool one = flags[at] == T{1};
-            if ((!one && flags[at] != T{0}) || (one && seen && flags[at - 1] != T{1})) {
+            const bool is_token = flags[at] == T{1};
+            if ((!is_token && flags[at] != T{0}) || (is_token && seen && flags[at - 1] != T{1})) {
                 break;
             }
-            seen = seen || one;
+            seen = seen || is_token;
         }
         return {refused::flag, flags[at], columns_};
     }

@@ -69,9 +69,9 @@ class owned_device {
     /// A scope in which the device is current.
     class scope {
       public:
-        explicit scope(const owned_device& of) : scope(of, current_cuda_device()) {}
+        explicit scope(const owned_device& device) : scope(device, current_cuda_device()) {}
         /// The scope of work on a stream. Throws on the default stream of another device.
-        scope(const owned_device& of, cudaStream_t stream) : scope(of, require_own(of, stream)) {}
+        scope(const owned_device& device, cudaStream_t stream) : scope(device, require_own(device, stream)) {}
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;
         ~scope() {
@@ -82,19 +82,19 @@ class owned_device {
         }
 
       private:
-        scope(const owned_device& of, int current) {
-            if (current != of.number_) {
-                require_driver(of.push_(of.context_.get()), "cuCtxPushCurrent");
-                pop_ = of.pop_;
+        scope(const owned_device& device, int current) {
+            if (current != device.number_) {
+                require_driver(device.push_(device.context_.get()), "cuCtxPushCurrent");
+                pop_ = device.pop_;
             }
         }
-        static int require_own(const owned_device& of, cudaStream_t stream) {
+        static int require_own(const owned_device& device, cudaStream_t stream) {
             const int current = current_cuda_device();
-            if (current != of.number_ &&
+            if (current != device.number_ &&
                 (stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread)) {
                 throw error("stream", "is the default stream of device " + std::to_string(current) +
                                           ", which is current, and the memory is on device " +
-                                          std::to_string(of.number_) + ": name a stream of that device");
+                                          std::to_string(device.number_) + ": name a stream of that device");
             }
             return current;
         }

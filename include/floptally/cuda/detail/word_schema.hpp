@@ -175,12 +175,12 @@ template <class... Rules>
 template <class... Rules>
 void require_known(const mask_set& masks, rule_list<Rules...> list) {
     static_assert(numbers_differ(list),
-                  "two rules of the list have one name, or names of one number: rename one's own");
-    for (const rule& one : masks) {
-        if (!(one.is<Rules>() || ...)) {
-            throw error(one.name(),
-                        "these kernels were compiled without its struct: a basic_device_tally of "
-                        "library_rules::with<…> has one's own");
+                  "two rules of the list have the same name, or names of the same number: rename your own");
+    for (const rule& counted : masks) {
+        if (!(counted.is<Rules>() || ...)) {
+            throw error(counted.name(),
+                        "these kernels were compiled without this rule: use a basic_device_tally of "
+                        "library_rules::with<…>");
         }
     }
 }

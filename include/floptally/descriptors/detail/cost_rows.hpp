@@ -17,7 +17,6 @@
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 

@@ -14,8 +14,7 @@
 #include <system_error>
 #include <utility>
 
-#include <floptally/text/message.hpp>
-#include <floptally/text/shortened.hpp>
+#include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 
 namespace floptally::detail {

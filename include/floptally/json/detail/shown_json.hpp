@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include <floptally/text/shortened.hpp>
+#include <floptally/text/text.hpp>
 
 namespace floptally::detail {
 

@@ -10,7 +10,7 @@
 #include <floptally/page_language/lexer.hpp>
 #include <floptally/page_language/nearest.hpp>
 #include <floptally/page_language/page.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
 /// Names and blocks that nobody asks for. What follows in a page replaces what its base says by name, so that a name
@@ -51,12 +51,32 @@ class name_check {
                 std::find(std::begin(hstu_names), std::end(hstu_names), name) != std::end(hstu_names));
     }
 
+    /// True where a page or one that it stands on declares a key, and none takes it away; but for what most pages stand
+    /// on, which declares keys that a page may read under other names.
+    [[nodiscard]] static bool reads(const page& read, std::string_view key) {
+        for (const page* p = &read; p != nullptr; p = p->base) {
+            if (p->find_key(key) != nullptr) {
+                return p->type() != "base";
+            }
+            if (std::find(p->without.begin(), p->without.end(), key) != p->without.end()) {
+                return false;
+            }
+        }
+        return false;
+    }
+
     /// Throws at the first name or block of a page that replaces none of its bases' and that nobody asks for.
     void check(const page& read) const {
         for (const definition& own : read.definitions) {
             const bool replaces = any_base(read, [&](const page& p) { return p.find_definition(own.name) != nullptr; });
             if (!replaces && !is_asked(own.name) && !is_of_reader(read, own.name)) {
                 refuse(read, own.line, "no line and no reader asks for", own.name, names_for(read));
+            }
+        }
+        for (const std::string_view key : read.ignored) {
+            if (reads(read, key)) {
+                page_error(read.name, read.line,
+                           {"ignores \"", key, "\", which it reads: `without` takes a base's away"});
             }
         }
         for (const block& own : read.blocks) {
@@ -77,8 +97,8 @@ class name_check {
                 asked_.push_back(from.expressions[from.operands[e.first]].text);
             }
         }
-        for (const page_rule& rule : from.rules) {
-            collect_words(rule.text);
+        for (const page_condition& condition : from.conditions) {
+            collect_words(condition.text);
         }
         for (const block& lines : from.blocks) {
             for (const part_line& line : lines.lines) {

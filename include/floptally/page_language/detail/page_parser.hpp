@@ -73,9 +73,10 @@ class page_parser {
             do {
                 with(from);
             } while (from.take(","));
-        } else if (word == "without") {
+        } else if (word == "without" || word == "ignores") {
+            vector<std::string_view>& keys = word == "without" ? page_.without : page_.ignored;
             do {
-                page_.without.push_back(from.required_word("the name of a key", true));
+                keys.push_back(from.required_word("the name of a key", true));
             } while (from.take(","));
         } else if (word == "classes") {
             while (!from.at_end()) {
@@ -92,7 +93,7 @@ class page_parser {
         } else if (word == "inner") {
             inner(from);
         } else if (word == "note" || word == "require") {
-            rule(from, word == "note");
+            condition(from, word == "note");
         } else {
             open(word, false, from);
         }
@@ -162,7 +163,7 @@ class page_parser {
     }
 
     void with(lexer& from) {
-        key_rule key{.key = from.required_word("the name of a key", true), .line = from.line()};
+        page_key key{.key = from.required_word("the name of a key", true), .line = from.line()};
         unique(page_.find_key(key.key) != nullptr, key.key, from);
         key.most = most_of(key.key);
         key.otherwise = expression_parser(page_, from).literal();
@@ -187,6 +188,9 @@ class page_parser {
         }
         if (from.take("each")) {
             key.each = true;
+        }
+        if (from.take("unsaid")) {
+            key.unsaid = true;
         }
         if (from.take("from")) {
             key.least = limit(from);
@@ -238,8 +242,8 @@ class page_parser {
                                                         : allowed::null;
     }
 
-    void rule(lexer& from, bool is_note) {
-        page_rule made;
+    void condition(lexer& from, bool is_note) {
+        page_condition made;
         made.is_note = is_note;
         made.line = from.line();
         made.holds = value(from);
@@ -251,9 +255,9 @@ class page_parser {
         made.text = from.rest();
         from.advance(made.text.size());
         if (made.text.empty()) {
-            from.fail({"expected what the rule says"});
+            from.fail({"expected the text of the note or the error"});
         }
-        page_.rules.push_back(made);
+        page_.conditions.push_back(made);
     }
 
     void inner(lexer& from) {

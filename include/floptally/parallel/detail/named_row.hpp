@@ -9,7 +9,7 @@
 
 namespace floptally::detail {
 
-/// The names of a row, for rules and errors.
+/// The names of a row, for patterns and errors.
 struct named_row {
     std::string_view component;
     std::string_view weight;
@@ -33,7 +33,7 @@ struct named_row {
     [[nodiscard]] std::string field(std::string_view config_name) const {
         return is_in_tower() ? qualified(in, config_name) : std::string(config_name);
     }
-    /// The component's name in rules.
+    /// The component's name in patterns.
     [[nodiscard]] std::string_view known_as() const { return is_in_tower() ? component : in_layer(); }
     /// The name in configs of the width of its matrices, for errors.
     [[nodiscard]] std::string width() const {

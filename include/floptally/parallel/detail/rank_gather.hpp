@@ -12,7 +12,6 @@
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 
@@ -37,7 +36,7 @@ class rank_gather {
         place[0] = layout_.rank() + 1;
         std::optional<error> own;
         try {
-            const std::vector<std::uint64_t> words = values();
+            const auto words = values();
             std::copy(words.begin(), words.end(), place + 2);
         } catch (const error& problem) {
             own = problem;

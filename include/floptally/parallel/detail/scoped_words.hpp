@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -20,7 +21,6 @@
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 namespace floptally::detail {
@@ -87,26 +87,31 @@ inline constexpr statistic_scope nothing_scope = statistic_scope{}
     return {bits, layout.sizes().vpp > 1};
 }
 
-/// Throws where a tally was added up over ranks before, and the sum would add up the same ranks again. Along an axis
-/// that its scope says to be replicated it may be: all ranks have the same sum there, which is divided out.
-inline void require_not_added_up(const tally& mine, const witnessed_sum& sum) {
+/// The values of a tally or another `record`, to be summed. Throws where they were added up over ranks before, and the
+/// sum would add up the same ranks again. Along an axis that a value's scope says to be replicated it may be: all ranks
+/// have the same sum there, which is divided out.
+inline std::span<const std::uint64_t> not_added_up(const added_up& before, std::span<const std::uint64_t> values,
+                                                   const witnessed_sum& sum, std::string_view record) {
+    if (!before.is_said()) {
+        return values;
+    }
     const parallel_layout& layout = sum.layout();
-    const added_up& before = mine.added_up_over();
-    constexpr const char* twice = ", says its scope, and this tally was added up over ";
-    for (std::size_t i = 0; i < mine.words().size(); ++i) {
-        if (mine.words()[i] == 0) {
+    const std::string twice = text_of({", says its scope, and this ", record, " was added up over "});
+    for (std::size_t i = 0; i < values.size(); ++i) {
+        if (values[i] == 0) {
             continue;
         }
         const auto& [name, scope] = sum.words()[i];
         for (const parallel_axis axis : dense_axes) {
             if (before.over(static_cast<std::uint32_t>(axis)) && layout.size(axis) > 1 && !scope.is_copied(axis)) {
-                throw error(name, (scope.where(axis) + twice).append(name_of(axis)).append(" before: sum it once"));
+                refuse(name, {scope.where(axis), twice, name_of(axis), " before: sum it once"});
             }
         }
         if (before.over_visits() && layout.sizes().vpp > 1 && scope.along_virtual_stages() == share::replicated) {
-            throw error(name, std::string("is replicated over vpp").append(twice).append("vpp before: sum it once"));
+            refuse(name, {"is replicated over vpp", twice, "vpp before: sum it once"});
         }
     }
+    return values;
 }
 
 /// Throws where a tally says that it is one rank's share of context parallelism (`context_share`), and the scope or the

@@ -16,7 +16,6 @@
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
@@ -36,9 +35,9 @@ class tensor_share {
         if (tp_rank >= tp) {
             refuse("tp_rank", {"must be below tp, ", tp, ", got ", tp_rank});
         }
-        for (const tensor_rule& rule : how.rules) {
-            if (rule.split == tensor_split::unsaid || rule.split == tensor_split::several) {
-                throw error("tensor_options::rules", "a rule must say how its weights are split");
+        for (const weight_split& said : how.splits) {
+            if (said.split == tensor_split::unsaid || said.split == tensor_split::several) {
+                throw error("tensor_options::splits", "must say how its weights are split");
             }
         }
     }
@@ -51,20 +50,20 @@ class tensor_share {
     }
 
   private:
-    [[nodiscard]] bool names(const tensor_rule& rule, const named_row& row) const {
-        const plan_rule named{.weights = rule.weights};
+    [[nodiscard]] bool names(const weight_split& said, const named_row& row) const {
+        const weight_setting named{.weights = said.weights};
         return matches(named, row.component, row.weight) || matches(named, row.known_as(), row.weight);
     }
 
-    /// The dealing of a row, or that of a caller's rule for it. A rule has no numbers: those of the row are used where
-    /// it is dealt alike, otherwise the columns and rows of its matrix.
+    /// The dealing of a row, or that which a caller says for it. A `weight_split` has no numbers: those of the row are
+    /// used where it is dealt alike, otherwise the columns and rows of its matrix.
     [[nodiscard]] dealing dealing_of(const cost_row& row, const named_row& place) const {
         dealing dealt = row.dealt;
-        for (const tensor_rule& rule : how_.rules) {
-            if (names(rule, place)) {
-                dealt = rule.split == row.dealt.by
+        for (const weight_split& said : how_.splits) {
+            if (names(said, place)) {
+                dealt = said.split == row.dealt.by
                             ? row.dealt
-                            : dealing{rule.split}.of_matrix(row.per_rank.in / 2, columns_of(row));
+                            : dealing{said.split}.of_matrix(row.per_rank.in / 2, columns_of(row));
             }
         }
         const bool stores_more = row.useful != 0 && row.parameters > row.useful / 2;
@@ -72,13 +71,13 @@ class tensor_share {
         if (matters && dealt.by == tensor_split::unsaid) {
             throw error(
                 place.name(),
-                "nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or by a "
-                "rule in tensor_options::rules");
+                "nothing says how tensor parallelism splits it: say it where the row is made (linear::dealt), or in "
+                "tensor_options::splits");
         }
         if (matters && dealt.by == tensor_split::several) {
             throw error(place.name(),
                         "several matrices that are split differently are one row: give them names (linear::weight), or "
-                        "a rule in tensor_options::rules");
+                        "one split in tensor_options::splits");
         }
         return dealt;
     }
@@ -182,7 +181,7 @@ class tensor_share {
         if (own.units == 0 || own.inner == 0) {
             throw error(
                 place.name(),
-                "its row does not say how many key and value heads it has: its dealt is to be dealing::kv_heads of "
+                "its row does not say how many key and value heads it has: its dealt must be dealing::kv_heads of "
                 "their number");
         }
         const std::uint64_t columns = own.units * own.inner;
@@ -198,7 +197,7 @@ class tensor_share {
         }
         if (own.units == 0 || kv_heads == 0) {
             throw error(place.name(),
-                        "q, k and v are one row that does not say how many heads each has: its dealt is to be "
+                        "q, k and v are one row that does not say how many heads each has: its dealt must be "
                         "dealing::fused_qkv of both numbers");
         }
         const bool replicas = kv_heads != own.units && requires_replicas(kv_heads, place);
@@ -212,10 +211,10 @@ class tensor_share {
         if (size == 0) {
             throw error(
                 place.name(),
-                "its row does not say how many words it has: its dealt is to be dealing::vocabulary of their number");
+                "its row does not say how many words it has: its dealt must be dealing::vocabulary of their number");
         }
         if (row.useful % (2 * size) != 0) {
-            refuse(place.name(), {"its row is not of the ", size, " words that it says"});
+            refuse(place.name(), {"its row does not divide into the ", size, " words that it says"});
         }
         const std::uint64_t in = row.useful / 2 / size;
         if (in == 0) {

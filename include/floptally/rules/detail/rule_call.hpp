@@ -7,16 +7,31 @@
 #include <string_view>
 
 #include <floptally/rules/statistic_rule.hpp>
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail {
 
-/// The value as a parameter; out of its range it is an `error` that names the parameter.
-[[nodiscard]] constexpr std::int32_t in_range(const rule_parameter& of, std::int64_t value) {
-    if (value < of.least || value > of.most) {
-        refuse(of.name, {"must be from ", of.least, " to ", of.most, ", got ", value});
+/// The number as a parameter; out of its range it is an `error` that names the parameter.
+[[nodiscard]] constexpr std::int32_t in_range(const rule_parameter& parameter, whole_number auto number) {
+    const auto value = static_cast<std::int64_t>(number);
+    const bool has_wrapped = number > 0 && value < 0;
+    if (has_wrapped || value < parameter.least || value > parameter.most) {
+        refuse(parameter.name, {"must be from ", parameter.least, " to ", parameter.most, ", got ", number});
     }
     return static_cast<std::int32_t>(value);
+}
+
+/// The struct of the numbers of its text form; one out of the range of its parameter is an `error` that names it.
+template <class Rule, whole_number... Numbers>
+[[nodiscard]] constexpr Rule from_numbers(Numbers... numbers) {
+    static_assert(sizeof...(numbers) == sizeof(Rule::parameters) / sizeof(rule_parameter));
+    const rule_parameter* next = Rule::parameters;
+    if constexpr (converts_parameters<Rule>) {
+        const std::int64_t values[]{in_range(*next++, numbers)...};
+        return Rule::from(values);
+    } else {
+        return Rule{in_range(*next++, numbers)...};
+    }
 }
 
 /// The whole number that a text is; any other text is `error` at `field`.

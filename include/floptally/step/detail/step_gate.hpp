@@ -12,7 +12,6 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/rules/mask_set.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 

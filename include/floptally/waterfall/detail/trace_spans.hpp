@@ -12,12 +12,12 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/waterfall/module_rules.hpp>
+#include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 
 namespace floptally::detail {
 
-/// A part by its number, 0 where no rule says it, and whether a moment is spent on its backward.
+/// A part by its number, 0 where no pattern says it, and whether a moment is spent on its backward.
 struct trace_label {
     std::uint32_t part = 0;
     bool backward = false;
@@ -31,12 +31,12 @@ struct op_stretch {
     std::uint32_t op = 0;  ///< its name
 };
 
-/// Spans of the host as they nest, from outside to inside, each with what runs there: the innermost span that a rule
+/// Spans of the host as they nest, from outside to inside, each with what runs there: the innermost span that a pattern
 /// knows says it, and of a backward operator its forward one.
 class trace_spans {
   public:
-    trace_spans(const trace& recorded, const module_rules& rules)
-        : trace_(recorded), rules_(rules), parts_{""}, paths_{{"", 0}} {
+    trace_spans(const trace& recorded, const module_map& modules)
+        : trace_(recorded), modules_(modules), parts_{""}, paths_{{"", 0}} {
         std::vector<std::size_t> order;
         for (std::size_t i = 0; i < recorded.events.size(); ++i) {
             if (recorded.events[i].what != trace_kind::kernel && recorded.events[i].what != trace_kind::copy) {
@@ -81,7 +81,7 @@ class trace_spans {
         }
         return nullptr;
     }
-    /// The rule of a kernel's own name, before that of its place. A copy that no rule knows is a copy.
+    /// The part of a kernel's own name, before that of its place. A copy that no pattern knows is a copy.
     [[nodiscard]] trace_label label_of_kernel(const trace_event& kernel, trace_label launched) {
         std::uint32_t part = part_named("kernel:", kernel.name);
         part = part != 0 ? part : launched.part;
@@ -150,7 +150,7 @@ class trace_spans {
         span inner = outer;
         inner.end = std::min(outer.end, event.end);  // clocks of two sources may differ by less than a microsecond
         if (trace_.names[event.name].starts_with(
-                profiler_step)) {  // no part of a path: rules are the same in every step
+                profiler_step)) {  // no part of a path: patterns are the same in every step
         } else if (event.what == trace_kind::module_call || event.what == trace_kind::annotation) {
             inner.path = path_in(outer.path, event.name);
             inner.label.part = paths_[inner.path].part != 0 ? paths_[inner.path].part : outer.label.part;
@@ -211,7 +211,7 @@ class trace_spans {
             std::string text = paths_[outer].text;
             text.append(text.empty() ? "" : "/").append(trace_.names[name]);
             found->second = static_cast<std::uint32_t>(paths_.size());
-            const std::uint32_t part = part_number(rules_.part_of(text));
+            const std::uint32_t part = part_number(modules_.part_of(text));
             paths_.push_back({std::move(text), part});
         }
         return found->second;
@@ -221,7 +221,7 @@ class trace_spans {
         std::unordered_map<std::uint32_t, std::uint32_t>& known = kind == "op:" ? op_parts_ : kernel_parts_;
         const auto [found, is_new] = known.emplace(name, 0);
         if (is_new) {
-            found->second = part_number(rules_.part_of(std::string(kind).append(trace_.names[name])));
+            found->second = part_number(modules_.part_of(std::string(kind).append(trace_.names[name])));
         }
         return found->second;
     }
@@ -236,7 +236,7 @@ class trace_spans {
     }
 
     const trace& trace_;
-    const module_rules& rules_;
+    const module_map& modules_;
     std::vector<std::string> parts_;
     std::vector<path> paths_;
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> path_numbers_;

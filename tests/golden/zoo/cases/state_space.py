@@ -149,7 +149,7 @@ def cases(case):
     case("nemotron_h/plain", "NemotronHForCausalLM", **nemotron, hybrid_override_pattern="M-M*-", num_hidden_layers=5)
     case("nemotron_h/experts", "NemotronHForCausalLM", **nemotron, hybrid_override_pattern="MEM*E")
     case("nemotron_h/pattern-decides", "NemotronHForCausalLM", **nemotron, hybrid_override_pattern="M*-",
-         num_hidden_layers=52)
+         num_hidden_layers=3)
     case("nemotron_h/pattern-absent", "NemotronHForCausalLM", **nemotron)
     case("nemotron_h/layers-block-type", "NemotronHForCausalLM", **nemotron, hybrid_override_pattern="MMMM",
          layers_block_type=["mamba", "moe", "attention", "mlp", R, F])

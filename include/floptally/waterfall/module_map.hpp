@@ -10,14 +10,13 @@
 #include <vector>
 
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 /// @file
-/// Rules that say which component runs under which module, operator or kernel of a trace.
+/// `module_map`: which component runs under which module, operator or kernel of a trace.
 
 namespace floptally {
 
-/// A rule that says what runs under a span of a trace. `pattern` has a `*` for any run of characters and is of
+/// The name of what runs under some spans of a trace. `pattern` has a `*` for any run of characters and is of
 ///
 ///     a path        "*.self_attn.q_proj", "*Attention/Linear": spans around it, from outside, apart by "/":
 ///                   modules as a profiler names them ("LlamaAttention", without their number), and
@@ -27,7 +26,7 @@ namespace floptally {
 ///
 /// `part` is a component, or several with a "+" between them where spans do not tell them apart; any other name is time
 /// that is no counted work.
-struct module_rule {
+struct module_pattern {
     std::string pattern;
     std::string part;
 };
@@ -68,7 +67,7 @@ struct module_names {
 };
 
 /// By the names of attributes, as `record_function` has them, and by classes, as a profiler has them. What is inside a
-/// span and in no rule is of that span.
+/// span and fits no pattern is of that span.
 inline constexpr module_names usual_modules[] = {
     {"optimizer", "*Optimizer.step#* *Optimizer.zero_grad#*"},
     {"data loading", "*enumerate(DataLoader)#*"},
@@ -106,41 +105,42 @@ inline constexpr module_names usual_modules[] = {
 
 }  // namespace detail
 
-/// Rules in order; of those that fit a span the first one holds.
-class module_rules {
+/// The parts that run under spans of a trace, by patterns in order: of those that fit a span the first one holds.
+class module_map {
   public:
     /// `own` stand before the usual names of modules, and replace them where they fit.
-    explicit module_rules(std::vector<module_rule> own = {}) : rules_(std::move(own)) {
-        for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (rules_[i].pattern.empty() || rules_[i].part.empty()) {
+    explicit module_map(std::vector<module_pattern> own = {}) : patterns_(std::move(own)) {
+        for (std::size_t i = 0; i < patterns_.size(); ++i) {
+            if (patterns_[i].pattern.empty() || patterns_[i].part.empty()) {
                 throw error(indexed("modules", i), "must have a pattern and the name of what runs there");
             }
         }
-        own_ = rules_.size();
+        own_ = patterns_.size();
         for (const detail::module_names& usual : detail::usual_modules) {
             std::string_view patterns = usual.patterns;
             while (!patterns.empty()) {
                 const std::size_t end = std::min(patterns.find(' '), patterns.size());
-                rules_.push_back({std::string(patterns.substr(0, end)), std::string(usual.part)});
+                patterns_.push_back({std::string(patterns.substr(0, end)), std::string(usual.part)});
                 patterns.remove_prefix(std::min(end + 1, patterns.size()));
             }
         }
     }
 
-    /// The part that runs under a path, "op:NAME" or "kernel:NAME"; empty where no rule says it. Usual names under a
+    /// The part that runs under a path, "op:NAME" or "kernel:NAME"; empty where no pattern fits. Usual names under a
     /// path with "vision", "visual" or "audio" in it are those of that tower: "vision.mlp".
     [[nodiscard]] std::string part_of(std::string_view span) const {
         const std::string_view kind = detail::kind_of_span(span);
-        for (std::size_t i = 0; i < rules_.size(); ++i) {
-            if (detail::kind_of_span(rules_[i].pattern) == kind && detail::matches_stars(rules_[i].pattern, span)) {
-                return i < own_ ? rules_[i].part : in_tower(rules_[i].part, span);
+        for (std::size_t i = 0; i < patterns_.size(); ++i) {
+            if (detail::kind_of_span(patterns_[i].pattern) == kind &&
+                detail::matches_stars(patterns_[i].pattern, span)) {
+                return i < own_ ? patterns_[i].part : in_tower(patterns_[i].part, span);
             }
         }
         return {};
     }
 
-    /// All rules in order, the usual ones last.
-    [[nodiscard]] std::span<const module_rule> rules() const { return rules_; }
+    /// All patterns in order, the usual ones last.
+    [[nodiscard]] std::span<const module_pattern> patterns() const { return patterns_; }
 
   private:
     [[nodiscard]] static std::string in_tower(const std::string& part, std::string_view span) {
@@ -159,25 +159,25 @@ class module_rules {
         return named;
     }
 
-    std::vector<module_rule> rules_;
+    std::vector<module_pattern> patterns_;
     std::size_t own_ = 0;
 };
 
-/// Rules from their text, "*.mixer=mamba,*.attn/Linear=attention.qkv+attention.output".
-[[nodiscard]] inline module_rules module_rules_named(std::string_view text) {
-    std::vector<module_rule> rules;
+/// A map from its text, "*.mixer=mamba,*.attn/Linear=attention.qkv+attention.output".
+[[nodiscard]] inline module_map module_map_named(std::string_view text) {
+    std::vector<module_pattern> patterns;
     for (std::size_t first = 0; first <= text.size();) {
         const std::size_t end = std::min(text.find(',', first), text.size());
         const std::string_view item = text.substr(first, end - first);
         const std::size_t equals = item.rfind('=');
         if (equals == std::string_view::npos || equals == 0 || equals + 1 == item.size()) {
-            detail::refuse(indexed("modules", rules.size()),
+            detail::refuse(indexed("modules", patterns.size()),
                            {"must be PATTERN=NAME, apart by commas, got \"", item, "\""});
         }
-        rules.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))});
+        patterns.push_back({std::string(item.substr(0, equals)), std::string(item.substr(equals + 1))});
         first = end + 1;
     }
-    return module_rules(std::move(rules));
+    return module_map(std::move(patterns));
 }
 
 }  // namespace floptally

@@ -12,14 +12,13 @@
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/text/error.hpp>
-#include <floptally/text/message.hpp>
 
 namespace floptally::detail {
 
-/// The rules of a plan, as they hold for each weight of a model.
-class plan_rules {
+/// The states that a plan gives to the weights of a model.
+class weight_states {
   public:
-    /// The state that the rules give a weight, and its rank of LoRA.
+    /// The state of a weight, and its rank of LoRA.
     struct decision {
         weight_state state = weight_state::trainable;
         std::uint64_t rank = 0;
@@ -31,7 +30,7 @@ class plan_rules {
         [[nodiscard]] friend constexpr bool operator==(const decision&, const decision&) = default;
     };
 
-    constexpr explicit plan_rules(const training_plan& plan) : plan_(plan) {}
+    constexpr explicit weight_states(const training_plan& plan) : plan_(plan) {}
 
     /// Calls `each` with every row of every layer.
     template <class Each>
@@ -45,12 +44,12 @@ class plan_rules {
         }
     }
 
-    /// The state by the last rule that names the weight in that layer; trainable where none does.
+    /// The state by the last setting that names the weight in that layer; trainable where none does.
     [[nodiscard]] constexpr decision state_of(const model_part& part, std::uint64_t layer, const cost_row& row) const {
         decision decided;
-        for (const plan_rule& rule : plan_.rules) {
-            if (names(rule, part, row) && holds_in(rule, layer)) {
-                decided = {rule.state, rule.rank};
+        for (const weight_setting& setting : plan_.weights) {
+            if (names(setting, part, row) && holds_in(setting, layer)) {
+                decided = {setting.state, setting.rank};
             }
         }
         return decided;
@@ -65,7 +64,7 @@ class plan_rules {
         return decided.state == weight_state::trainable || decided.adapts(row);
     }
 
-    /// True where no rule keeps any of the row's weight from training.
+    /// True where no setting keeps any of the row's weight from training.
     [[nodiscard]] constexpr bool is_trainable(const model_part& part, std::uint64_t layer, const cost_row& row) const {
         return !has_weight(row.kind) || is_detached(row.kind) ||
                state_of(part, layer, row).state == weight_state::trainable;
@@ -75,8 +74,8 @@ class plan_rules {
     /// without an encoder, is given.
     [[nodiscard]] constexpr bool input_trains(std::string_view input) const {
         bool does = true;
-        for (const plan_rule& rule : plan_.rules) {
-            does = is_input(rule, input) ? rule.state == weight_state::trainable : does;
+        for (const weight_setting& setting : plan_.weights) {
+            does = is_input(setting, input) ? setting.state == weight_state::trainable : does;
         }
         return does;
     }
@@ -97,22 +96,22 @@ class plan_rules {
         return does;
     }
 
-    /// Throws where a rule means nothing in this model.
+    /// Throws where a setting means nothing in this model.
     constexpr void check(array_view<model_part> parts) const {
         require_positive(plan_.recompute_every, "plan.recompute_every");
         const bool whole = parts.size() == 1 && parts.front().role == part_role::anywhere;
         if (whole && plan_.recompute_every != 1) {
             throw error("plan.recompute_every", needs_parts);
         }
-        for (std::size_t i = 0; i < plan_.rules.size(); ++i) {
-            const plan_rule& rule = plan_.rules[i];
-            if ((rule.state == weight_state::lora) != (rule.rank != 0)) {
-                throw error(field(i), rule.rank == 0 ? "LoRA needs a rank of at least 1" : "only LoRA has a rank");
+        for (std::size_t i = 0; i < plan_.weights.size(); ++i) {
+            const weight_setting& setting = plan_.weights[i];
+            if ((setting.state == weight_state::lora) != (setting.rank != 0)) {
+                throw error(field(i), setting.rank == 0 ? "LoRA needs a rank of at least 1" : "only LoRA has a rank");
             }
-            if (whole && (rule.names_layers() || rule.part.view() != "*")) {
+            if (whole && (setting.names_layers() || setting.part.view() != "*")) {
                 throw error(field(i), needs_parts);
             }
-            check(parts, rule, i);
+            check(parts, setting, i);
         }
         check_tied(parts);
     }
@@ -121,43 +120,44 @@ class plan_rules {
     static constexpr const char* needs_parts =
         "a cost alone does not know its layers: give flop_counter the model, or its parts";
 
-    [[nodiscard]] static std::string field(std::size_t i) { return "plan.rules[" + std::to_string(i) + "]"; }
+    [[nodiscard]] static std::string field(std::size_t i) { return "plan.weights[" + std::to_string(i) + "]"; }
 
-    [[nodiscard]] static constexpr bool names(const plan_rule& rule, const model_part& part, const cost_row& row) {
-        return matches(rule.part.view(), part.name.view()) &&
-               matches(rule, part.cost.components()[row.component].view(), part.cost.weight_name(row));
+    [[nodiscard]] static constexpr bool names(const weight_setting& setting, const model_part& part,
+                                              const cost_row& row) {
+        return matches(setting.part.view(), part.name.view()) &&
+               matches(setting, part.cost.components()[row.component].view(), part.cost.weight_name(row));
     }
-    [[nodiscard]] static constexpr bool holds_in(const plan_rule& rule, std::uint64_t layer) {
-        const std::uint64_t first = rule.first_layer == any_layer ? 0 : rule.first_layer;
-        return !rule.names_layers() || (layer != no_layer && layer >= first && layer <= rule.last_layer);
+    [[nodiscard]] static constexpr bool holds_in(const weight_setting& setting, std::uint64_t layer) {
+        const std::uint64_t first = setting.first_layer == any_layer ? 0 : setting.first_layer;
+        return !setting.names_layers() || (layer != no_layer && layer >= first && layer <= setting.last_layer);
     }
-    [[nodiscard]] static constexpr bool is_input(const plan_rule& rule, std::string_view input) {
-        return !rule.names_layers() && rule.part.view() == "*" && matches(rule.weights.view(), input);
+    [[nodiscard]] static constexpr bool is_input(const weight_setting& setting, std::string_view input) {
+        return !setting.names_layers() && setting.part.view() == "*" && matches(setting.weights.view(), input);
     }
 
-    static constexpr void check(array_view<model_part> parts, const plan_rule& rule, std::size_t i) {
-        bool named = is_input(rule, "embedding") || is_input(rule, "context");
+    static constexpr void check(array_view<model_part> parts, const weight_setting& setting, std::size_t i) {
+        bool named = is_input(setting, "embedding") || is_input(setting, "context");
         bool held = named;
         bool adapts = false;
         for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
-            const bool here = has_weight(row.kind) && names(rule, part, row);
+            const bool here = has_weight(row.kind) && names(setting, part, row);
             named = named || here;
-            held = held || (here && holds_in(rule, layer));
-            adapts = adapts || (here && holds_in(rule, layer) && row.per_rank.in != 0);
+            held = held || (here && holds_in(setting, layer));
+            adapts = adapts || (here && holds_in(setting, layer) && row.per_rank.in != 0);
         });
         if (!named) {
-            throw error(field(i), unknown(parts, rule));
+            throw error(field(i), unknown(parts, setting));
         }
         if (!held) {
-            refuse(field(i), {"\"", rule.weights.view(), "\" stands in none of these layers"});
+            refuse(field(i), {"\"", setting.weights.view(), "\" stands in none of these layers"});
         }
-        if (rule.state == weight_state::lora && !adapts) {
+        if (setting.state == weight_state::lora && !adapts) {
             refuse(field(i),
-                   {"LoRA needs a weight matrix, and \"", rule.weights.view(), "\" has none that an adapter fits"});
+                   {"LoRA needs a weight matrix, and \"", setting.weights.view(), "\" has none that an adapter fits"});
         }
     }
 
-    [[nodiscard]] static std::string unknown(array_view<model_part> parts, const plan_rule& rule) {
+    [[nodiscard]] static std::string unknown(array_view<model_part> parts, const weight_setting& setting) {
         std::string known;
         std::string names_so_far = ",";
         for (const model_part& part : parts) {
@@ -165,16 +165,17 @@ class plan_rules {
                 const std::string_view weight = part.cost.weight_name(row);
                 const std::string name =
                     text_of({part.cost.components()[row.component].view(), weight.empty() ? "" : "/", weight});
-                if (has_weight(row.kind) && matches(rule.part.view(), part.name.view()) &&
+                if (has_weight(row.kind) && matches(setting.part.view(), part.name.view()) &&
                     names_so_far.find(text_of({",", name, ","})) == std::string::npos) {
                     append(names_so_far, {name, ","});
                     append_item(known, name);
                 }
             }
         }
-        const bool is_any = rule.part.view() == "*";
-        return text_of({"no weight is named \"", rule.weights.view(), "\"", is_any ? "" : " in part \"",
-                        is_any ? "" : rule.part.view(), is_any ? "" : "\"", known.empty() ? "" : "; known: ", known});
+        const bool is_any = setting.part.view() == "*";
+        return text_of({"no weight is named \"", setting.weights.view(), "\"", is_any ? "" : " in part \"",
+                        is_any ? "" : setting.part.view(), is_any ? "" : "\"",
+                        known.empty() ? "" : "; known: ", known});
     }
 
     /// Throws where an lm_head that is the embedding's table trains without the table, or the table without it.
@@ -187,7 +188,7 @@ class plan_rules {
             for_each(parts, [&](const model_part& part, std::uint64_t layer, const cost_row& row) {
                 const bool is_table = row.kind == term::lm_head && row.parameters >= table.useful / 2;
                 if (is_table && (state_of(part, layer, row).state == weight_state::trainable) != trained) {
-                    throw error("plan.rules", "the lm_head is the embedding's table: both train or neither");
+                    throw error("plan.weights", "the lm_head is the embedding's table: both train or neither");
                 }
             });
         });

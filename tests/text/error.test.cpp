@@ -5,12 +5,12 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/text/message.hpp>
+#include <floptally/text/error.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
 
-namespace message_test {
+namespace error_test {
 
 using floptally::detail::text_of;
 
@@ -31,4 +31,4 @@ TEST_CASE("what is refused names its field") {
           }) == "heads[3]: got 5");
 }
 
-}  // namespace message_test
+}  // namespace error_test

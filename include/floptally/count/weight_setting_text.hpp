@@ -15,7 +15,7 @@
 #include <floptally/text/number_text.hpp>
 
 /// @file
-/// Rules of a training plan from their text: "*=frozen,*/q_proj=lora16".
+/// `weight_settings_named("*=frozen,*/q_proj=lora16")`: what trains, from its text.
 
 namespace floptally {
 
@@ -24,16 +24,16 @@ namespace detail {
 /// Layers of a model from "3", or from "1-30" with both ends included; nothing for any other text.
 [[nodiscard]] inline std::optional<index_range> layers_of_text(std::string_view text) {
     const std::size_t dash = std::min(text.find('-'), text.size());
-    const auto first = whole_number<std::uint64_t>(text.substr(0, dash));
-    const auto last = dash == text.size() ? first : whole_number<std::uint64_t>(text.substr(dash + 1));
+    const auto first = number_of_text<std::uint64_t>(text.substr(0, dash));
+    const auto last = dash == text.size() ? first : number_of_text<std::uint64_t>(text.substr(dash + 1));
     if (!first || !last || *last < *first || *last == ~std::uint64_t{0}) {
         return {};
     }
     return index_range{*first, *last + 1};
 }
 
-/// The plan rule that `text` says. Where it says none the error names `rules[at]`.
-[[nodiscard]] inline plan_rule training_rule_of(std::string_view text, std::size_t at) {
+/// The setting that `text` says. Where it says none the error names `rules[at]`, after the program's `--rules`.
+[[nodiscard]] inline weight_setting weight_setting_of(std::string_view text, std::size_t at) {
     const auto fail = [&](const std::string& problem) {
         throw error(indexed("rules", at), problem + ", got \"" + std::string(text) + "\"");
     };
@@ -43,12 +43,12 @@ namespace detail {
     }
     std::string_view what = text.substr(0, equals);
     const std::string_view state = text.substr(equals + 1);
-    plan_rule rule;
+    weight_setting setting;
     if (const std::size_t colon = what.find(':'); colon != std::string_view::npos) {
         if (colon == 0 || colon > component_name::capacity) {
             fail("needs the name of a part of the model before the colon");
         }
-        rule.part = what.substr(0, colon);
+        setting.part = what.substr(0, colon);
         what.remove_prefix(colon + 1);
     }
     const std::size_t layers = std::min(what.find('@'), what.size());
@@ -57,41 +57,41 @@ namespace detail {
         if (!range) {
             fail("layers must be FIRST-LAST, both included");
         }
-        rule.first_layer = range->first;
-        rule.last_layer = range->last - 1;
+        setting.first_layer = range->first;
+        setting.last_layer = range->last - 1;
     }
     if (layers == 0 || layers > component_name::capacity) {
         fail("must name weights in 1 to 39 characters");
     }
-    rule.weights = what.substr(0, layers);
+    setting.weights = what.substr(0, layers);
     if (state == "frozen") {
-        rule.state = weight_state::frozen;
+        setting.state = weight_state::frozen;
     } else if (state.substr(0, 4) == "lora") {
-        const auto rank = whole_number<std::uint64_t>(state.substr(4));
+        const auto rank = number_of_text<std::uint64_t>(state.substr(4));
         if (!rank || *rank == 0) {
             fail("LoRA needs a rank of at least 1, as in lora16");
         }
-        rule.state = weight_state::lora;
-        rule.rank = *rank;
+        setting.state = weight_state::lora;
+        setting.rank = *rank;
     } else if (state != "trainable") {
         fail("the state must be trainable, frozen, or lora and a rank, as in lora16");
     }
-    return rule;
+    return setting;
 }
 
 }  // namespace detail
 
-/// Rules of a training plan from their text, "*=frozen,*/q_proj=lora16,mlp@0-3=trainable,encoder:*=frozen": weights,
-/// layers (both ends included) and the kind of part as `plan_rule` has them. A text that is no rule of a plan is an
+/// The states of weights from their text, "*=frozen,*/q_proj=lora16,mlp@0-3=trainable,encoder:*=frozen": weights,
+/// layers (both ends included) and the kind of part as `weight_setting` has them. A text that says none is an
 /// error that names and quotes it.
-[[nodiscard]] inline std::vector<plan_rule> training_rules(std::string_view text) {
-    std::vector<plan_rule> rules;
+[[nodiscard]] inline std::vector<weight_setting> weight_settings_named(std::string_view text) {
+    std::vector<weight_setting> settings;
     for (std::size_t first = 0; first <= text.size();) {
         const std::size_t end = std::min(text.find(',', first), text.size());
-        rules.push_back(detail::training_rule_of(text.substr(first, end - first), rules.size()));
+        settings.push_back(detail::weight_setting_of(text.substr(first, end - first), settings.size()));
         first = end + 1;
     }
-    return rules;
+    return settings;
 }
 
 }  // namespace floptally

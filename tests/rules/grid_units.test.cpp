@@ -8,11 +8,13 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 
-namespace listed_rules_test {
+namespace grid_units_test {
 namespace {
 
+namespace unit = floptally::unit;
 using floptally::grid;
 using floptally::mask;
+using floptally::rule;
 using floptally::tally;
 using floptally::view;
 
@@ -33,16 +35,16 @@ TEST_CASE("a table says how many units a frame of so many patches has, and each 
             }
             if (units == 0) {
                 REQUIRE(error_of([&] {
-                            return mask::listed_units(12, 5, 9, 2).pairs(grid{3, h, w});
+                            return rule(unit::listed_units(12, 5, 9, 2)).pairs(grid{3, h, w});
                         }).ends_with(" patches: a frame must have 12 or 9"));
                 continue;
             }
-            REQUIRE(mask::listed_units(12, 5, 9, 2).pairs(grid{3, h, w}) == 3 * units);
+            REQUIRE(rule(unit::listed_units(12, 5, 9, 2)).pairs(grid{3, h, w}) == 3 * units);
             REQUIRE(mask::listed_pairs(12, 5, 9, 2).pairs(grid{3, h, w}) == 3 * pairs);
         }
     }
     CHECK(mask::listed_pairs(12, 5, 9, 2).pairs(grid{0, 3, 4}) == 0);
-    CHECK(mask::listed_units(12, 5, 9, 2).name() == "vision.listed_units(12,5,9,2)");
+    CHECK(rule(unit::listed_units(12, 5, 9, 2)).name() == "vision.listed_units(12,5,9,2)");
 }
 
 TEST_CASE("an image of other patches than a table lists is an error that names them", "[listed][errors]") {
@@ -51,9 +53,9 @@ TEST_CASE("an image of other patches than a table lists is an error that names t
     two.add(grid{0, 5, 5});
     CHECK(two.pairs(view::useful, mask::listed_pairs(12, 5, 9, 2)) == 18);
     CHECK(error_of([&] { two.add(grid{1, 5, 2}); }) == "grid: 1 x 5 x 2 patches: a frame must have 12 or 9");
-    tally one{floptally::mask_set{mask::listed_units(12, 5, 12, 5)}};
+    tally one{floptally::mask_set{unit::listed_units(12, 5, 12, 5)}};
     CHECK(error_of([&] { one.add(grid{2, 3, 3}); }) == "grid: 2 x 3 x 3 patches: a frame must have 12");
-    CHECK(error_of([] { return mask::listed_units(0, 1, 1, 1); }) == "patches: must be from 1 to 2147483647, got 0");
+    CHECK(error_of([] { return unit::listed_units(0, 1, 1, 1); }) == "patches: must be from 1 to 2147483647, got 0");
 }
 
-}  // namespace listed_rules_test
+}  // namespace grid_units_test

@@ -7,13 +7,15 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/detail/pair_rows.hpp>
+#include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic_rule.hpp>
+#include <floptally/text/error.hpp>
 
 /// @file
-/// Rules over grids (images, clips of video): masks of vision towers, and units that products run on. Most count a
-/// frame, and a grid is t of them; `operator()(grid)` is for rules that see a clip as a whole. Enumerated in
-/// tests/descriptors/tower.test.cpp, proven in tests/proofs.
+/// Masks over grids (images, clips of video), those of vision towers. Most count a frame, and a grid is t of them;
+/// `operator()(grid)` is for masks that see a clip as a whole. Enumerated in tests/descriptors/tower.test.cpp, proven
+/// in tests/proofs.
 
 namespace floptally::mask_rules {
 
@@ -141,141 +143,13 @@ struct later_image_tokens {
     }
 };
 
+/// Each of `unit_rules::listed_units` sees every patch of its frame.
+struct listed_pairs : unit_rules::listed_units {
+    static constexpr std::string_view name = "listed_pairs"sv;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
+        return listed_units::of_frame(g) * g.frame_patches();
+    }
+};
+
 }  // namespace floptally::mask_rules
-
-namespace floptally::unit_rules {
-
-/// Merged patches, each of `side` x `side`, and `line_ends` more units for each line of them. A grid that does not
-/// divide is `error`.
-struct merged_patches {
-    std::int32_t side;
-    std::int32_t line_ends;
-
-    static constexpr std::string_view name = "merged_patches"sv;
-    static constexpr rule_parameter parameters[] = {{.name = "spatial_merge_size", .least = 1},
-                                                    {.name = "line_ends", .least = 0, .fallback = 0}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        const auto by = static_cast<std::uint64_t>(side);
-        return g.h / by * (g.w / by + static_cast<std::uint64_t>(line_ends));
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
-        const auto by = static_cast<std::uint32_t>(side);
-        return g.h % by != 0 || g.w % by != 0 ? grid_problem::does_not_divide : grid_problem::none;
-    }
-};
-
-/// Merged patches, each of `side` x `side`, after the frames of a clip were pooled into one.
-struct pooled_patches {
-    std::int32_t side;
-
-    static constexpr std::string_view name = "pooled_patches"sv;
-    static constexpr rule_parameter parameters[] = {{"merge_kernel_size", 1}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
-        return g.t == 0 ? 0 : merged_patches{side, 0}.of_frame(g);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
-        return merged_patches{side, 0}.problem_of(g);
-    }
-};
-
-/// 1 for a grid with patches, however many frames it has.
-struct clips {
-    static constexpr std::string_view name = "clips"sv;
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
-        return g.t * g.frame_patches() != 0 ? 1 : 0;
-    }
-};
-
-/// Patches; in clips of several frames each `side` x `side` of them are pooled into one. A rest is cut off.
-struct pooled_clips {
-    std::int32_t side;
-
-    static constexpr std::string_view name = "pooled_clips"sv;
-    static constexpr rule_parameter parameters[] = {{"spatial_pool_stride", 1}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        return g.t > 1 ? merged_patches{side, 0}.of_frame(g) : g.frame_patches();
-    }
-};
-
-/// Merged patches of every second frame, each together with those of the frame after it; an image has one frame. The
-/// last frame of an odd clip is cut off.
-struct merged_pairs {
-    std::int32_t side;
-
-    static constexpr std::string_view name = "merged_pairs"sv;
-    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
-        return merged_patches{side, 0}.of_frame(g) * (g.t > 1 ? g.t / 2 : g.t);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
-        return merged_patches{side, 0}.problem_of(g);
-    }
-};
-
-/// The pairs of merged patches that see each other within their frame.
-struct merged_squares {
-    std::int32_t side;
-
-    static constexpr std::string_view name = "merged_squares"sv;
-    static constexpr rule_parameter parameters[] = {{"spatial_merge_size", 1}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        const std::uint64_t units = merged_patches{side, 0}.of_frame(g);
-        return units * units;
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
-        return merged_patches{side, 0}.problem_of(g);
-    }
-};
-
-/// Cells that convolutions leave of a frame: ⌊(patches − field)/stride⌋ + 1 on each side. A grid of which they leave
-/// none is `error`.
-struct strided_cells {
-    std::int32_t field;
-    std::int32_t stride;
-
-    static constexpr std::string_view name = "strided_cells"sv;
-    static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        return detail::strided(g.h, field, stride) * detail::strided(g.w, field, stride);
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
-        return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::leaves_nothing : grid_problem::none;
-    }
-};
-
-/// Patches of a frame that remain where a share of them, in parts per million, is left out at random, and `prefix`
-/// class tokens. MAE cuts it so (arXiv:2111.06377): ⌊patches·(1 − share)⌋ in double precision.
-struct kept_patches {
-    std::int32_t millionths;
-    std::int32_t prefix;
-
-    static constexpr std::string_view name = "kept_patches"sv;
-    static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        return detail::kept_frame(g, static_cast<std::uint64_t>(millionths), static_cast<std::uint64_t>(prefix));
-    }
-};
-
-/// The pairs of `kept_patches`, each of which sees every other.
-struct kept_squares {
-    std::int32_t millionths;
-    std::int32_t prefix;
-
-    static constexpr std::string_view name = "kept_squares"sv;
-    static constexpr rule_parameter parameters[] = {{"mask_ratio", 0, 1'000'000}, {"prefix", 0}};
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 of_frame(const grid& g) const {
-        const uint128 kept = kept_patches{millionths, prefix}.of_frame(g);
-        return kept * kept;
-    }
-};
-
-}  // namespace floptally::unit_rules

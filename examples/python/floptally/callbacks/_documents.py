@@ -1,0 +1,390 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Documents of packed rows, from each of the forms in which trainers say them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from .. import Error
+from .._later import Arguments
+from ._names import BOUNDARIES, IDS, IDS_FROM_ONE, IDS_FROM_ZERO, LENGTHS, POSITIONS, ROWS
+
+Shape = tuple[int, int]
+
+
+@dataclass
+class Documents:
+    """Documents in their order. A slot is what kernels process for a document; one without real tokens is padding."""
+
+    lengths: list[int]
+    slots: list[int]
+
+    def arguments(self) -> Arguments:
+        """The boundaries that `Meter.add` takes."""
+        import numpy as np
+
+        found: Arguments = {"cu_seqlens": np.append(0, np.cumsum(self.lengths)).astype(np.int64)}
+        if self.lengths != self.slots:
+            found["cu_seqlens_padded"] = np.append(0, np.cumsum(self.slots)).astype(np.int64)
+        return found
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tensor, an array or a list."""
+    import numpy as np
+
+    return tuple(int(size) for size in getattr(value, "shape", None) or np.shape(value))
+
+
+def row_shape(batch: Mapping[str, Any]) -> Shape | None:
+    """[batch, row] of the batch's tokens; None where nothing says it. One row may come alone."""
+    for name in (*ROWS, "attention_mask", "labels"):
+        if batch.get(name) is None:
+            continue
+        shape = shape_of(batch[name])
+        if name == "inputs_embeds":
+            shape = shape[:-1] if len(shape) in (2, 3) and not _is_stand_in(batch[name]) else shape
+        if name in ("labels", "attention_mask") and len(shape) != 2:
+            continue
+        if len(shape) in (1, 2):
+            return (shape[0], shape[1]) if len(shape) == 2 else (1, shape[0])
+    return None
+
+
+def stand_in(value: Any, name: str) -> Any:
+    """An array that has the shape of rows of tokens alone."""
+    import numpy as np
+
+    shape = shape_of(value)
+    if name.endswith("inputs_embeds"):
+        shape = shape[:-1] if len(shape) > 1 else shape
+    return np.broadcast_to(np.zeros((), dtype=bool), shape)
+
+
+def _is_stand_in(value: Any) -> bool:
+    return str(getattr(value, "dtype", "")) == "bool"
+
+
+def of_boundaries(batch: Mapping[str, Any]) -> Arguments | None:
+    """Boundaries of packed rows, as they are: the library checks them."""
+    import numpy as np
+
+    name = next((name for name in BOUNDARIES if batch.get(name) is not None), None)
+    if name is None:
+        return None
+    rows = row_shape(batch)
+    given = _boundaries_in(batch, name, rows)
+    for other in ("cu_seq_lens_k", "cu_seqlens_k", "cu_seqlens_kv"):
+        if batch.get(other) is not None and not np.array_equal(_boundaries_in(batch, other, rows), given):
+            raise Error(other, f"must be {name}: queries that see other documents' keys need a function as arguments=")
+    found: Arguments = {"cu_seqlens": given}
+    for key, argument in (
+        (f"{name}_padded", "cu_seqlens_padded"),
+        ("cu_seq_lens_q_real", "cu_seqlens_real"),
+        ("cu_seqlens_real", "cu_seqlens_real"),
+    ):
+        if batch.get(key) is not None:
+            found[argument] = _boundaries_in(batch, key, rows)
+    if batch.get("cu_seqlens_unpadded") is not None:  # the others are then those of slots
+        found["cu_seqlens"], found["cu_seqlens_padded"] = _boundaries_in(batch, "cu_seqlens_unpadded", rows), given
+    if batch.get("num_real_seqs") is not None:
+        found["num_real_seqs"] = int(batch["num_real_seqs"])
+    _mark_padding(batch, found)
+    if rows is not None:
+        _fill_rows(name, found, rows[0] * rows[1])
+        _mark_last_documents(batch, found)
+    return found
+
+
+def _boundaries_in(batch: Mapping[str, Any], name: str, rows: Shape | None) -> Any:
+    """[n + 1] boundaries. A tensor may be longer: what is below 0, or after the number in _argmin, is none of them."""
+    import numpy as np
+
+    given = np.asarray(batch[name])
+    if given.dtype.kind not in "iu" and not (given.dtype.kind == "f" and (given == np.floor(given)).all()):
+        raise Error(name, "must be boundaries as whole numbers")
+    used = batch.get(f"{name}_argmin")
+    lines = given.reshape(-1, given.shape[-1] if given.ndim else 1)
+    if len(lines) > 1 and (rows is None or rows[0] != len(lines)):
+        raise Error(name, f"must be one list of boundaries or one for each row, got shape {list(given.shape)}")
+    whole: list[int] = [0]
+    for line in lines.tolist():
+        line = [int(each) for each in (line if used is None else line[: int(np.asarray(used).reshape(-1)[0])])]
+        while line and line[-1] < 0:
+            line.pop()
+        if len(lines) == 1:
+            whole = line
+            break
+        assert rows is not None
+        start = whole[-1]
+        if not line or line[0] != 0 or line[-1] > rows[1]:
+            raise Error(name, f"must begin at 0 in each row and end within its {rows[1]} slots")
+        whole += [start + each for each in line[1:]]
+        if line[-1] < rows[1]:
+            raise Error(name, f"must end at the row's {rows[1]} slots where rows are several, got {line[-1]}")
+    return np.array(whole, dtype=np.int64)
+
+
+def _mark_padding(batch: Mapping[str, Any], found: Arguments) -> None:
+    """The last slots that a batch says are padding."""
+    import numpy as np
+
+    for name in ("tail_padding_length", "right_padding_length"):
+        if batch.get(name) is None or (tail := int(np.asarray(batch[name]).reshape(-1)[0])) == 0:
+            continue
+        if any(key in found for key in ("cu_seqlens_padded", "cu_seqlens_real", "num_real_seqs")):
+            raise Error(name, "must not stand beside other words for padding: give a function as arguments=")
+        bounds = found["cu_seqlens"]
+        last = int(bounds[-1] - bounds[-2]) if len(bounds) > 1 else 0
+        if not 0 <= tail <= last:
+            raise Error(name, f"must be at most the {last} tokens of the last document, got {tail}")
+        real = bounds.copy()
+        real[-1] -= tail
+        found["cu_seqlens"], found["cu_seqlens_padded"] = real, bounds
+
+
+def _fill_rows(name: str, found: Arguments, slots: int) -> None:
+    """Slots after the last boundary are a document's without real tokens. Boundaries beyond the row are those of whole
+    sequences, of which a rank of context parallelism has every n-th part."""
+    import numpy as np
+
+    bounds: Any = found.get("cu_seqlens_padded", found["cu_seqlens"])
+    if len(bounds) == 0 or slots == 0 or (bounds[-1] >= slots and bounds[-1] % slots == 0):
+        return
+    if bounds[-1] > slots:
+        raise Error(name, f"must end at the batch's {slots} slots, got {int(bounds[-1])}")
+    if "cu_seqlens_real" in found:  # of which `cu_seqlens` begins
+        found.setdefault("num_real_seqs", len(found.pop("cu_seqlens_real")) - 1)
+    found["cu_seqlens"] = np.append(found["cu_seqlens"], found["cu_seqlens"][-1])
+    found["cu_seqlens_padded"] = np.append(bounds, slots)
+
+
+def _mark_last_documents(batch: Mapping[str, Any], found: Arguments) -> None:
+    """Last documents that are padding by all that a batch shows become slots without real tokens."""
+    if set(found) != {"cu_seqlens"}:
+        return
+    bounds = found["cu_seqlens"]
+    lengths = [int(each) for each in bounds[1:] - bounds[:-1]]
+    documents = Documents(lengths, list(lengths))
+    if mark_padding_at_the_end(batch, documents, 0, int(bounds[-1])):
+        found.update(documents.arguments())
+
+
+def mark_padding_at_the_end(batch: Mapping[str, Any], documents: Documents, start: int, stop: int) -> bool:
+    """Where trainers fill a row with a document of its own, nothing but its content says so: two slots or more of one
+    id, which is not all that the row has, without a single label. Slots `start` to `stop` of the batch are the row."""
+    import numpy as np
+
+    ids, labels = (batch.get(name) for name in ("input_ids", "labels"))
+    if ids is None or labels is None or _is_stand_in(ids) or shape_of(ids) != shape_of(labels):
+        return False
+    row, aims = (np.asarray(value).reshape(-1)[start:stop] for value in (ids, labels))
+    if len(row) != stop - start or not len(row):
+        return False
+    same = (row == row[-1]) & (aims == -100)
+    tail = len(row) if same.all() else int(np.argmin(same[::-1]))
+    if tail < 2 or (row == row[-1]).all():
+        return False
+    marked = 0
+    left = tail
+    for place in range(len(documents.lengths) - 1, -1, -1):
+        if documents.lengths[place] > left or documents.lengths[place] == 0:
+            break
+        left -= documents.lengths[place]
+        marked += 1
+    if marked == 0 or tail - left < 2:
+        return False
+    first = len(documents.lengths) - marked
+    documents.lengths[first:] = [0] * marked
+    return True
+
+
+def of_lengths(batch: Mapping[str, Any]) -> Arguments | None:
+    """Lengths of the documents of each row, with the slots that a row has besides after its last one."""
+    name = next((name for name in LENGTHS if batch.get(name) is not None), None)
+    if name is None:
+        return None
+    rows = row_shape(batch)
+    real = _lists(name, batch[name], rows)
+    padded = f"{name}_padded"
+    slots = _lists(padded, batch[padded], rows) if batch.get(padded) is not None else [list(line) for line in real]
+    documents = Documents([], [])
+    for place, (line, room) in enumerate(zip(real, slots, strict=True)):
+        if len(room) != len(line) or any(length > slot for length, slot in zip(line, room, strict=True)):
+            raise Error(padded, f"must be a slot for each document of {name}, not shorter than it, in row {place}")
+        kept = Documents(line, room)
+        if rows is not None:
+            width = rows[1] if len(real) == rows[0] else rows[0] * rows[1]
+            if sum(room) > width:
+                raise Error(name, f"must add up to the {width} slots of a row at most, got {sum(room)} in row {place}")
+            if sum(room) < width:
+                kept = Documents([*line, *([] if line else [0])], [*room, *([] if room else [0])])
+                kept.slots[-1] += width - sum(room)  # of the last document
+            elif line == room:
+                mark_padding_at_the_end(batch, kept, place * width, (place + 1) * width)
+        documents.lengths += kept.lengths
+        documents.slots += kept.slots
+    return documents.arguments()
+
+
+def _lists(name: str, given: Any, rows: Shape | None) -> list[list[int]]:
+    """Documents by row; one list where the rows stand in one."""
+    import numpy as np
+
+    nested = isinstance(given, (list, tuple)) and any(np.ndim(_host(each)) > 0 for each in given)
+    lines = [np.asarray(_host(each)) for each in given] if nested else np.asarray(_host(given))
+    if not nested and np.ndim(lines) == 1 and rows is not None and rows[0] > 1:
+        if len(lines) != rows[0]:
+            raise Error(name, f"must have a list for each of {rows[0]} rows, got {len(lines)} lengths")
+        lines = np.asarray(lines)[:, None]
+    elif not nested:
+        lines = np.atleast_2d(lines)
+    if rows is not None and len(lines) not in (1, rows[0]):
+        raise Error(name, f"must have a list for each of {rows[0]} rows, got {len(lines)}")
+    found = []
+    for place, line in enumerate(lines):
+        if line.dtype.kind not in "iu" and line.size:
+            raise Error(name, "must be lengths of documents as whole numbers")
+        there = line > 0
+        if (~there[:-1] & there[1:]).any():
+            raise Error(name, f"must be above 0 before what fills the list, in row {place}")
+        found.append([int(each) for each in line[there]])
+    return found
+
+
+def _host(value: Any) -> Any:
+    return value.detach() if hasattr(value, "detach") else value
+
+
+def of_ids(batch: Mapping[str, Any]) -> Arguments | None:
+    """The document of each slot."""
+    import numpy as np
+
+    name = next((name for name in IDS if batch.get(name) is not None), None)
+    if name is None:
+        return None
+    ids = np.atleast_2d(np.asarray(_host(batch[name])))
+    if ids.ndim != 2 or ids.dtype.kind not in "iub":
+        raise Error(name, f"must be the document of each slot, [batch, row] of integers, got shape {list(ids.shape)}")
+    ids = ids.astype(np.int64)
+    rows = row_shape(batch)
+    if rows is not None and ids.shape != rows:
+        raise Error(name, f"must be of {list(rows)} tokens, got shape {list(ids.shape)}")
+    if (ids < -1).any() or ((ids < 0).any() and name in IDS_FROM_ONE):
+        raise Error(name, f"must be at least {0 if name in IDS_FROM_ONE else -1}, got {int(ids.min())}")
+    if name in IDS_FROM_ZERO or (name not in IDS_FROM_ONE and _counts_from_zero(ids)):
+        ids = ids + 1
+    mask = batch.get("attention_mask")
+    if mask is not None and shape_of(mask) == ids.shape:
+        ids = ids * (mask_ids("attention_mask", mask) > 0)
+    return documents_of(name, ids)
+
+
+def _counts_from_zero(ids: Any) -> bool:
+    """True where 0 is a document: -1 is padding then, or a row begins with it, or there is nothing else."""
+    return bool((ids < 0).any() or (ids == 0).all() or ((ids[:, 0] == 0) & (ids > 0).any(axis=1)).any())
+
+
+def mask_ids(key: str, value: Any) -> Any:
+    """A mask [batch, row] of whole numbers: 0 for padding, 1 or the id of a document."""
+    import numpy as np
+
+    shape = shape_of(value)
+    if len(shape) != 2:
+        raise Error(key, f"must be [batch, row] to be read, got shape {list(shape)}: give a function as arguments=")
+    mask = np.asarray(value)
+    if mask.dtype.kind not in "biuf" or not (mask >= 0).all() or not (mask == np.floor(mask)).all():
+        raise Error(key, "must have 0 and 1, or ids of documents, as whole numbers from 0")
+    return mask.astype(np.int64)
+
+
+def of_mask_and_positions(batch: Mapping[str, Any]) -> Arguments | None:
+    """Documents that the mask numbers, or whose positions begin again; None where no row is packed."""
+    given = batch.get("attention_mask")
+    mask = None if given is None or len(shape_of(given)) != 2 else mask_ids("attention_mask", given)
+    if mask is not None and (mask > 1).any():
+        return documents_of("attention_mask", mask)
+    name = next((name for name in POSITIONS if batch.get(name) is not None), None)
+    if name is None:
+        return None
+    return _of_positions(batch, name, mask)
+
+
+def _of_positions(batch: Mapping[str, Any], name: str, mask: Any | None) -> Arguments | None:
+    import numpy as np
+
+    positions = np.asarray(batch[name])
+    if name == "mrope_positions" and positions.ndim == 2:
+        positions = positions[:, None]
+    if positions.ndim == 1:
+        positions = positions[None]
+    several = positions.ndim == 3
+    if several and len(positions) not in (3, 4) or positions.ndim not in (2, 3):
+        raise Error(name, f"must be [batch, row] or [3 or 4, batch, row], got shape {list(positions.shape)}")
+    rows = row_shape(batch)
+    seen = positions.shape[-2:]
+    shape = seen if rows is None else rows
+    if seen not in (shape, (1, *shape[1:])):
+        raise Error(name, f"must be of {list(shape)} tokens, got shape {list(positions.shape)}")
+    real = np.ones(shape, dtype=bool) if mask is None or mask.shape != shape else mask.astype(bool)
+    if several and len(positions) == 3:  # a patch may be at 0 in some, the first token alone in all
+        starts = (positions == 0).all(axis=0)
+    else:
+        places = np.broadcast_to(positions[0] if several else positions, shape)
+        starts = _beginnings(name, places, real)
+    starts = np.broadcast_to(starts, shape) & real
+    starts |= real & (np.cumsum(real, axis=1) == 1)  # a row may begin inside of a document
+    if (starts.sum(axis=1) <= 1).all():
+        return None
+    ids = np.cumsum(starts, axis=1) * real
+    for place, line in enumerate(ids):
+        if real[place].all():
+            lengths = np.bincount(line)[1:].tolist()
+            row = Documents(list(lengths), lengths)
+            if mark_padding_at_the_end(batch, row, place * len(line), (place + 1) * len(line)):
+                real[place, sum(row.lengths) :] = False
+    return documents_of(name, ids, real)
+
+
+def _beginnings(name: str, places: Any, real: Any) -> Any:
+    """Beginnings of documents: at the lowest position of the batch, be it 0 or what its table begins with."""
+    import numpy as np
+
+    if not real.any():
+        return real
+    lowest = int(places[real].min())
+    starts = (places == lowest) if lowest >= 0 else np.zeros(places.shape, dtype=bool)
+    falls = np.zeros(places.shape, dtype=bool)
+    falls[:, 1:] = (places[:, 1:] < places[:, :-1]) & real[:, 1:] & real[:, :-1]
+    if lowest < 0 or (falls & ~starts).any():
+        row = int(np.argmax((falls & ~starts).any(axis=1)))
+        again = f"must begin again where a document does, at {max(lowest, 0)}"
+        raise Error(name, f"{again}: they fall to another in row {row}")
+    return starts
+
+
+def documents_of(name: str, ids: Any, real: Any | None = None) -> Arguments:
+    """The boundaries of documents, each a run of one id, and of the slots that they fill with the padding after them.
+    Documents that are not real have slots alone."""
+    import numpy as np
+
+    starts = ids > 0
+    starts[:, 1:] &= ids[:, 1:] != ids[:, :-1]
+    for row, begins in enumerate(starts):
+        documents = ids[row][begins]
+        if len(np.unique(documents)) != len(documents):
+            raise Error(name, f"the tokens of a document must stand together, they do not in row {row}")
+    first = starts & (np.cumsum(starts, axis=1) == 1)
+    slots = starts & ~first
+    slots[:, 0] = True
+    slot_of = np.cumsum(slots.reshape(-1)) - 1
+    counted = ids > 0 if real is None else (ids > 0) & real
+    lengths = np.bincount(slot_of[counted.reshape(-1)], minlength=int(slot_of[-1]) + 1)
+    cu_seqlens = np.append(0, np.cumsum(lengths)).astype(np.int64)
+    padded = np.append(np.flatnonzero(slots), slots.size).astype(np.int64)
+    found: Arguments = {"cu_seqlens": cu_seqlens}
+    if not np.array_equal(cu_seqlens, padded):
+        found["cu_seqlens_padded"] = padded
+    return found

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include <floptally/page_language/config_tree.hpp>
+#include <floptally/page_language/fields.hpp>
+#include <floptally/page_language/page.hpp>
+#include <floptally/page_language/page_library.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// A model inside another one: where its config stands, the type of the page that reads it, and how it is read.
+
+namespace floptally::detail::pages {
+
+class scope;
+
+/// The way in which a model that is a part of another one is read.
+struct as_part {
+    std::string_view suffix;                        ///< of the class whose head it has; empty: the page's first
+    bool tied = false;                              ///< the outer config ties its lm_head to the embedding
+    std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
+    bool pooled = false;                            ///< the outer model reads this one's pooled output
+    bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
+    const scope* outer = nullptr;                   ///< the page and config of the outer model
+};
+
+/// The config of a model inside another one.
+struct config_inside {
+    const config_node* own = nullptr;  ///< null where the outer config has none
+    bool beside = false;               ///< its keys stand beside the outer ones
+    std::string_view type{};           ///< of its page
+};
+
+/// Finds the config of a model inside and its type. Throws where no page has that type.
+[[nodiscard]] inline config_inside find_inside(library& pages, const inner_model& is, const fields& outer) {
+    config_inside found{.own = outer.has_value(is.key) ? outer.find(is.key) : nullptr};
+    found.beside = is.flat && found.own == nullptr;
+    found.type = found.own == nullptr && !is.absent.empty() ? is.absent : is.page;
+    if (is.always || found.own == nullptr) {
+        return found;
+    }
+    const fields inside(outer.tree(), *found.own, outer.field(is.key));
+    if (const config_node* named = inside.find("model_type")) {
+        if (named->type != config_node::kind::text) {
+            refuse(inside.field("model_type"), {"must be a string, got ", inside.shown(*named)});
+        }
+        found.type = named->text == is.older ? is.page : std::string_view(named->text);
+        if (!pages.has(found.type)) {
+            refuse(inside.field("model_type"), {"unknown type \"", found.type, "\"", pages.nearest_hint(found.type)});
+        }
+    }
+    return found;
+}
+
+}  // namespace floptally::detail::pages

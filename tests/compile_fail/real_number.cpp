@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <floptally/rules/mask.hpp>
+
+// A real number in place of the tokens of a mask or of the side of a unit: it would be cut.
+#ifndef INVALID
+constexpr auto number = 2;
+#else
+constexpr auto number = 2.5;
+#endif
+
+int main() {
+#if !defined(INVALID) || INVALID == 1
+    constexpr floptally::mask attends = floptally::mask::chunked(number);
+#elif INVALID == 2
+    constexpr floptally::mask attends = floptally::mask::sliding_window(number);
+#elif INVALID == 3
+    constexpr floptally::rule attends = floptally::unit::merged_patches(number);
+#else
+    constexpr floptally::rule attends = floptally::make_rule<floptally::mask_rules::top_k>(number);
+#endif
+    return attends.is_measured() ? 1 : 0;
+}

@@ -1,0 +1,511 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Keys of a config that nothing reads: each is ignored by the class, as its page says, or noted, wherever it stands.
+
+#include <algorithm>
+#include <cctype>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/config/detail/from_nlohmann.hpp>
+#include <floptally/config/detail/inner_page.hpp>
+#include <floptally/json.hpp>
+#include <floptally/page_language/detail/name_check.hpp>
+#include <floptally/page_language/page_library.hpp>
+
+#include "catch2.hpp"
+#include "config_text.hpp"
+#include "error_of.hpp"
+#include "golden.hpp"
+
+namespace unread_test {
+namespace {
+
+using nlohmann::json;
+namespace pages = floptally::detail::pages;
+
+constexpr std::string_view unread = "config has a key that is not read: ";
+
+struct named_config {
+    std::string name;
+    json config;
+};
+
+/// Configs as files of real models say them: those of the hub, and those that a class of transformers saves.
+const std::vector<named_config>& real_configs() {
+    static const std::vector<named_config> all = [] {
+        std::vector<named_config> configs;
+        for (const json& model : golden("published.json")) {
+            configs.push_back({model["name"], model["config"]});
+        }
+        std::vector<std::filesystem::path> files;
+        for (const auto& file : std::filesystem::directory_iterator(FLOPTALLY_GOLDEN_DIR "/zoo")) {
+            if (file.path().extension() == ".json") {
+                files.push_back(file.path());
+            }
+        }
+        std::sort(files.begin(), files.end());
+        for (const std::filesystem::path& file : files) {
+            for (const json& model : golden(file.c_str())) {
+                configs.push_back({model["id"], model["config"]});
+                if (model.contains("resolved") && model["resolved"]["model_type"] == model["model_type"]) {
+                    configs.push_back({model["id"], model["resolved"]});
+                }
+            }
+        }
+        return configs;
+    }();
+    return all;
+}
+
+std::vector<std::string> unread_of(const json& config) {
+    std::vector<std::string> notes;
+    for (const std::string& note : floptally::read_config(config).notes) {
+        if (note.starts_with(unread)) {
+            notes.push_back(note.substr(unread.size(), note.find(' ', unread.size()) - unread.size()));
+        }
+    }
+    return notes;
+}
+
+/// A page that reads a place of a config, by keys that begin with `path`.
+struct reader {
+    const pages::page* by;
+    std::string path;
+};
+/// An object of a config whose keys are read one by one.
+struct place {
+    json::json_pointer at;
+    std::vector<reader> readers;
+};
+
+/// All places of a config that its pages declare: the top, configs of models inside, of the other side, and objects.
+class place_finder {
+  public:
+    explicit place_finder(const json& config) : config_(config), tree_(pages::tree_of(config)) {
+        const std::string type = config["model_type"];
+        if (library_.has(type)) {
+            visit(json::json_pointer(), {{&library_.find(type), ""}});
+        }
+    }
+    std::vector<place> found;
+
+    /// True where a page that reads the place, or one that it stands on, names a key there.
+    static bool names(const place& at, const std::string& key) {
+        return std::any_of(at.readers.begin(), at.readers.end(), [&](const reader& read) {
+            for (const pages::page* p = read.by; p != nullptr; p = p->base) {
+                for (const std::string_view name : names_of(*p)) {
+                    if (name == read.path + key || name.starts_with(read.path + key + ".")) {
+                        return true;
+                    }
+                }
+            }
+            return false;
+        });
+    }
+    static std::vector<std::string_view> names_of(const pages::page& of) {
+        std::vector<std::string_view> names(of.ignored.begin(), of.ignored.end());
+        names.insert(names.end(), of.without.begin(), of.without.end());
+        for (const pages::page_key& rule : of.keys) {
+            names.push_back(rule.key);
+        }
+        for (const pages::expression& e : of.expressions) {
+            if (e.what == pages::op::key) {
+                names.push_back(e.text);
+            }
+        }
+        for (const pages::inner_model& model : of.inner) {
+            names.insert(names.end(), {model.key, model.ignores});
+        }
+        if (!of.encoder_key.empty()) {
+            names.push_back(of.encoder_key);
+        }
+        return names;
+    }
+
+  private:
+    void visit(const json::json_pointer& at, std::vector<reader> readers) {
+        for (std::size_t k = 0; k < readers.size(); ++k) {
+            const pages::page& by = *readers[k].by;
+            if (!readers[k].path.empty()) {
+                continue;
+            }
+            const pages::other_side side = pages::encoder_of(by);
+            if (!side.page.empty() && side.key.empty()) {
+                readers.push_back({&library_.find(side.page), ""});
+            }
+            for (const pages::inner_model* inside : pages::inner_of(by)) {
+                if (inside->flat && !has_object(at, inside->key)) {
+                    readers.push_back({&library_.find(inside->page), ""});
+                }
+            }
+            for (const pages::page* p = &by; p != nullptr; p = p->base) {
+                for (const pages::block& head : p->blocks) {
+                    if (head.is_class && !head.lines.empty() && head.lines.front().part == "as") {
+                        const pages::page* const as = &library_.find(pages::trimmed(head.lines.front().rest));
+                        if (std::none_of(readers.begin(), readers.end(), [&](const reader& r) { return r.by == as; })) {
+                            readers.push_back({as, ""});
+                        }
+                    }
+                }
+            }
+        }
+        found.push_back({at, readers});
+        for (const auto& [key, value] : config_[at].items()) {
+            if (!value.is_object() || value.empty()) {
+                continue;
+            }
+            std::vector<reader> inside;
+            for (const reader& read : readers) {
+                const std::string whole = read.path + key;
+                const pages::other_side side = pages::encoder_of(*read.by);
+                if (!side.page.empty() && side.key == whole) {
+                    inside.push_back({&library_.find(side.page), ""});
+                }
+                for (const pages::inner_model* model : pages::inner_of(*read.by)) {
+                    if (model->key == whole) {
+                        const pages::fields config(tree_, tree_.root(), "");
+                        inside.push_back({&library_.find(pages::find_inside(library_, *model, config).type), ""});
+                    }
+                }
+                for (const pages::page* p = read.by; p != nullptr; p = p->base) {
+                    const auto names = names_of(*p);
+                    if (std::any_of(names.begin(), names.end(),
+                                    [&](std::string_view name) { return name.starts_with(whole + "."); })) {
+                        inside.push_back({read.by, whole + "."});
+                        break;
+                    }
+                }
+            }
+            if (!inside.empty()) {
+                visit(at / key, inside);
+            }
+        }
+    }
+    bool has_object(const json::json_pointer& at, std::string_view key) const {
+        return config_[at].contains(std::string(key)) && config_[at][std::string(key)].is_object();
+    }
+
+    const json& config_;
+    pages::config_tree tree_;
+    pages::library library_;
+};
+
+/// Keys of sizes and kinds of layers: those that some page of the library reads as a number or a list, and what nobody
+/// has yet.
+std::vector<std::string> structural_keys() {
+    pages::library library;
+    const pages::page& of_all = library.find("base.saved");
+    std::set<std::string> keys;
+    for (const std::string_view type : library.types()) {
+        for (const pages::page* p = &library.find(type); p != nullptr; p = p->base) {
+            for (const pages::page_key& rule : p->keys) {
+                const bool sizes = (rule.kinds & (pages::allowed::number | pages::allowed::list)) != 0;
+                const bool ignored =
+                    std::find(of_all.ignored.begin(), of_all.ignored.end(), rule.key) != of_all.ignored.end();
+                const bool is_size = sizes && rule.key != "layerdrop" && rule.key != "pad_token_id";
+                if (is_size && rule.kinds != pages::allowed::any && !ignored &&
+                    rule.key.find('.') == std::string_view::npos) {
+                    keys.insert(std::string(rule.key));
+                }
+            }
+        }
+    }
+    for (const char* const word :
+         {"layer", "head", "hidden", "dim", "expert", "window", "rank", "width", "depth",  "topk",
+          "attn",  "conv", "ffn",    "ssm", "chunk",  "moe",    "kv",   "block", "kernel", "latent"}) {
+        for (const char* const form : {"num_%s", "%s_size", "%ss_per_act", "first_%s_every", "n_%s_clip", "%s_ids",
+                                       "%s_pattern_2", "residual_%s", "%s_length_scale"}) {
+            std::string key = form;
+            keys.insert(key.replace(key.find("%s"), 2, word));
+        }
+    }
+    return {keys.begin(), keys.end()};
+}
+
+}  // namespace
+
+TEST_CASE("F56: every published config passes strict, and no real config has a key that is noted") {
+    for (const json& model : golden("published.json")) {
+        INFO(model["name"]);
+        CHECK(error_of([&] { return floptally::read_config(model["config"], {.strict = true}); }) == "no error");
+    }
+    // What the zoo put there to see that the class ignores it.
+    const std::set<std::string> put{"llama/ignored-fields", "olmo3/pattern-ignored", "ministral3/layer-types-ignored",
+                                    "mpt/ignored-untied"};
+    std::string noted;
+    for (const named_config& real : real_configs()) {
+        for (const std::string& key : put.count(real.name) == 0 ? unread_of(real.config) : std::vector<std::string>()) {
+            noted += real.name + " " + key + "\n";
+        }
+    }
+    CHECK(noted == "");
+}
+
+TEST_CASE("F54, F56: a structural key that no page reads is noted in every place of every type") {
+    const std::uint32_t seed = std::random_device()();
+    std::mt19937 random(seed);
+    std::vector<std::string> keys = structural_keys();
+    std::map<std::string, std::vector<const named_config*>> of_type;
+    for (const named_config& real : real_configs()) {
+        of_type[real.config["model_type"]].push_back(&real);
+    }
+    CHECK(of_type.size() >= 470);
+    std::size_t places = 0;
+    std::size_t inner = 0;
+    std::size_t put = 0;
+    std::size_t noted = 0;
+    std::map<std::string, std::size_t> silent;
+    for (const auto& [type, configs] : of_type) {
+        const json& config = configs[random() % configs.size()]->config;
+        for (const place& at : place_finder(config).found) {
+            json changed = config;
+            std::set<std::string> wanted;
+            std::shuffle(keys.begin(), keys.end(), random);
+            for (std::size_t k = 0; k < keys.size() && wanted.size() < 40; ++k) {
+                if (!config[at.at].contains(keys[k]) && !place_finder::names(at, keys[k])) {
+                    changed[at.at][keys[k]] = 7;
+                    wanted.insert(keys[k]);
+                }
+            }
+            std::vector<std::string> found;
+            INFO(type << " at \"" << at.at.to_string() << "\", seed " << seed);
+            REQUIRE_NOTHROW(found = unread_of(changed));
+            for (const std::string& key : found) {
+                wanted.erase(key.substr(key.rfind('.') + 1));
+            }
+            ++places;
+            inner += at.at.empty() ? 0 : 1;
+            put += 40;
+            noted += 40 - wanted.size();
+            for (const std::string& key : wanted) {
+                ++silent[key];
+            }
+        }
+    }
+    std::string said;
+    for (const auto& [key, times] : silent) {
+        said += key + " " + std::to_string(times) + "\n";
+    }
+    INFO("seed " << seed << ", " << noted << " of " << put << " in " << places << " places, silent:\n" << said);
+    CHECK(places >= 700);
+    CHECK(inner >= 230);
+    CHECK(static_cast<double>(noted) > 0.99 * static_cast<double>(put));
+}
+
+TEST_CASE("F54: a misspelt key of an inner config or object is noted, and refused where strict") {
+    json qwen;
+    json dbrx;
+    for (const json& model : golden("published.json")) {
+        if (model["name"] == "Qwen/Qwen3-VL-4B-Instruct") {
+            qwen = model["config"];
+        } else if (model["name"] == "databricks/dbrx-base") {
+            dbrx = model["config"];
+        }
+    }
+    qwen["text_config"]["num_keyvalue_heads"] = qwen["text_config"]["num_key_value_heads"];
+    qwen["text_config"].erase("num_key_value_heads");
+    CHECK(unread_of(qwen) == std::vector<std::string>{"text_config.num_keyvalue_heads"});
+    CHECK(error_of([&] { return floptally::read_config(qwen, {.strict = true}); }) ==
+          "text_config.num_keyvalue_heads: is not read by page qwen3_vl_text; nearest that is: num_key_value_heads");
+    dbrx["ffn_config"]["moe_num_expert"] = dbrx["ffn_config"]["moe_num_experts"];
+    dbrx["ffn_config"].erase("moe_num_experts");
+    CHECK(unread_of(dbrx) == std::vector<std::string>{"ffn_config.moe_num_expert"});
+    CHECK(error_of([&] { return floptally::read_config(dbrx, {.strict = true}); }) ==
+          "ffn_config.moe_num_expert: is not read by page dbrx; nearest that is: moe_num_experts");
+    // Where the keys of a model inside stand beside the outer ones.
+    for (const char* const type : {"git", "neomme", "phi4_multimodal", "vilt"}) {
+        INFO(type);
+        json config;
+        for (const named_config& real : real_configs()) {
+            config =
+                real.config["model_type"] == type && real.name.find('/') != std::string::npos ? real.config : config;
+        }
+        REQUIRE(config.is_object());
+        config["num_recurrent_steps"] = 3;
+        CHECK(unread_of(config) == std::vector<std::string>{"num_recurrent_steps"});
+    }
+}
+
+TEST_CASE(
+    "F55: a pattern or list of layers that counts by its default is noted, and one that contradicts is an error") {
+    json nemotron;
+    for (const json& model : golden("published.json")) {
+        if (model["name"] == "nvidia/Nemotron-H-8B-Base-8K") {
+            nemotron = model["config"];
+        }
+    }
+    json misspelt = nemotron;
+    misspelt["hybridoverride_pattern"] = misspelt["hybrid_override_pattern"];
+    misspelt.erase("hybrid_override_pattern");
+    CHECK(error_of([&] { return floptally::read_config(misspelt); }) ==
+          "num_hidden_layers: must be that of the pattern or list of layers (4), got 52");
+    misspelt.erase("num_hidden_layers");
+    const std::vector<std::string> notes = floptally::read_config(misspelt).notes;
+    CHECK(std::any_of(notes.begin(), notes.end(), [](const std::string& note) {
+        return note.starts_with("config does not say all sizes: counted with the defaults of the class, ") &&
+               note.find("hybrid_override_pattern \"ME*-\"") != std::string::npos;
+    }));
+    CHECK(unread_of(misspelt) == std::vector<std::string>{"hybridoverride_pattern"});
+    nemotron["hybrid_override_pattern"] = "M-M*";
+    CHECK(error_of([&] { return floptally::read_config(nemotron); }) ==
+          "num_hidden_layers: must be that of the pattern or list of layers (4), got 52");
+
+    const auto sizes_of = [](const json& config) {
+        std::string sizes;
+        for (const std::string& note : floptally::read_config(config).notes) {
+            sizes += note.starts_with("config does not say all sizes") ? note : "";
+        }
+        return sizes;
+    };
+    struct by_class {
+        const char* name;
+        const char* key;
+        const char* note;
+    };
+    for (const by_class& one : {by_class{"deepseek-ai/DeepSeek-V3", "first_k_dense_replace", "first_k_dense_replace 3"},
+                                {"answerdotai/ModernBERT-base", "local_attention", "local_attention 128"},
+                                {"google-t5/t5-small", "d_kv", "d_kv 64"}}) {
+        INFO(one.key);
+        for (const json& model : golden("published.json")) {
+            if (model["name"] == one.name) {
+                json config = model["config"];
+                CHECK(sizes_of(config) == "");
+                config.erase(one.key);
+                CHECK(sizes_of(config).ends_with(one.note));
+                CHECK(error_of([&] { return floptally::read_config(config, {.strict = true}); }).ends_with(one.note));
+            }
+        }
+    }
+}
+
+TEST_CASE("F56: names match by whole words, structure before silence, and texts, objects and reals are noted too") {
+    const std::string sizes =
+        "{'model_type': 'llama', 'architectures': ['LlamaForCausalLM'], 'hidden_size': 64, "
+        "'intermediate_size': 8, 'vocab_size': 9, 'num_hidden_layers': 2, 'num_attention_heads': 4";
+    for (const char* const key : {"'num_activated_experts': 2",
+                                  "'dense_layer_ids': [1]",
+                                  "'num_recurrent_steps': 2",
+                                  "'clip_layers': 3",
+                                  "'residual_mlp_dim': 8",
+                                  "'chunk_length': 4",
+                                  "'num_scales': 3",
+                                  "'max_num_tiles': 4",
+                                  "'tile_size': 4",
+                                  "'moe_layers_enum': '1,2'",
+                                  "'attn_config': {'window': 5}",
+                                  "'ffn_multiple': 1.5",
+                                  "'kv_shared_every': 2",
+                                  "'loop_count': 3",
+                                  "'gated_attention': true",
+                                  "'use_gated_activation': true",
+                                  "'top_k': 2",
+                                  "'dropout_layers': 3",
+                                  "'act_layers': 2",
+                                  "'mlp_is_gated': false",
+                                  "'whatever': 'x'"}) {
+        INFO(key);
+        const std::string config = sizes + ", " + key + "}";
+        CHECK(unread_of(parsed(config)).size() == 1);
+        CHECK(error_of([&] { return floptally::read_config(parsed(config), {.strict = true}); }).find("is not read") !=
+              std::string::npos);
+    }
+    for (const char* const key :
+         {"'attention_dropout': 0.1", "'hidden_dropout_prob': 0.1", "'moe_aux_loss_coef': 0.1", "'mlp_act': 'gelu'",
+          "'layer_norm_eps': 1e-5", "'rope_theta': 1e4", "'image_token_id': 7", "'hidden_act': 'silu'",
+          "'num_shared_experts': 0", "'dense_layers': []", "'experts': null", "'_layers': 3",
+          "'torch_dtype': 'float16'"}) {
+        INFO(key);
+        CHECK(floptally::read_config(parsed(sizes + ", " + key + "}"), {.strict = true}).notes.empty());
+    }
+}
+
+TEST_CASE("F56: a page says by `ignores` what its class ignores, also inside an object") {
+    const std::string page = "page mine : llama prefix Mine\nignores num_things, extra.num_layers\n";
+    const std::string sizes =
+        "{'model_type': 'mine', 'architectures': ['MineForCausalLM'], 'hidden_size': 64, 'intermediate_size': 8, "
+        "'vocab_size': 9, 'num_hidden_layers': 2, 'num_attention_heads': 4";
+    const floptally::read_options strict{.pages = {page + "with extra.depth 3 unsaid\nf = .extra.depth\n"},
+                                         .strict = true};
+    CHECK(
+        floptally::read_config(parsed(sizes + ", 'num_things': 5, 'extra': {'num_layers': 7}}"), strict).notes.empty());
+    CHECK(error_of([&] { return floptally::read_config(parsed(sizes + ", 'extra': {'num_heads': 7}}"), strict); }) ==
+          "extra.num_heads: is not read by page mine");
+    CHECK(error_of([&] {
+              return floptally::read_config(parsed(sizes + "}"), {.pages = {page + "ignores head_dim\n"}});
+          }) == "page mine:1: ignores \"head_dim\", which it reads: `without` takes a base's away");
+    // No page of the library contradicts itself either.
+    pages::library library;
+    for (const std::string_view type : library.types()) {
+        static_cast<void>(library.find(type));
+    }
+    for (const pages::owner<pages::page>& known : library.loaded()) {
+        for (const std::string_view key : library.find(known->name).ignored) {
+            INFO(known->name << " ignores " << key);
+            CHECK(!pages::name_check::reads(*known, key));
+        }
+    }
+}
+
+TEST_CASE(
+    "F58: parameters of lasr, chameleon, moshi and kosmos-2.5 are those of transformers 5.23 on the meta device") {
+    const auto parameters = [](const char* config) { return floptally::read_config(parsed(config)).cost.parameters(); };
+    const std::string lasr =
+        "'hidden_size': 64, 'intermediate_size': 96, 'num_hidden_layers': 2, 'num_attention_heads': 8, "
+        "'subsampling_conv_channels': 16, 'num_mel_bins': 16, 'conv_kernel_size': 4";
+    const auto encoder = [&](const std::string& kv) {
+        return parameters(
+            ("{'model_type': 'lasr_encoder', 'architectures': ['LasrEncoder'], " + lasr + kv + "}").c_str());
+    };
+    CHECK(encoder("") == 135'824);
+    CHECK(encoder(", 'num_key_value_heads': 8") == 135'824);
+    CHECK(encoder(", 'num_key_value_heads': 2") == 123'536);
+    CHECK(parameters(("{'model_type': 'lasr_ctc', 'architectures': ['LasrForCTC'], 'vocab_size': 32, 'encoder_config': "
+                      "{'model_type': 'lasr_encoder', 'num_key_value_heads': 2, " +
+                      lasr + "}}")
+                         .c_str()) == 125'616);
+
+    const std::string chameleon =
+        "{'model_type': 'chameleon', 'architectures': ['ChameleonForConditionalGeneration'], 'vocab_size': 600, "
+        "'hidden_size': 64, 'intermediate_size': 96, 'num_hidden_layers': 2, 'num_attention_heads': 4, "
+        "'num_key_value_heads': 2";
+    CHECK(parameters((chameleon + "}").c_str()) == 138'944);
+    CHECK(parameters((chameleon + ", 'mlp_bias': true}").c_str()) == 139'456);
+
+    for (const char* const tied : {"true", "false"}) {  // MoshiForCausalLM ties nothing
+        CHECK(parameters(("{'model_type': 'moshi', 'architectures': ['MoshiForCausalLM'], 'vocab_size': 500, "
+                          "'hidden_size': 64, 'num_hidden_layers': 2, 'num_attention_heads': 4, 'ffn_dim': 96, "
+                          "'tie_word_embeddings': " +
+                          std::string(tied) + "}")
+                             .c_str()) == 115'584);
+    }
+
+    const auto kosmos = [&](const std::string& outer, const std::string& text) {
+        return parameters(
+            ("{'model_type': 'kosmos-2.5', 'architectures': ['Kosmos2_5ForConditionalGeneration'], 'latent_query_num': "
+             "8" +
+             outer +
+             ", 'text_config': {'vocab_size': 300, 'embed_dim': 64, 'ffn_dim': 96, 'layers': 2, 'attention_heads': 4" +
+             text +
+             "}, 'vision_config': {'hidden_size': 32, 'intermediate_size': 48, 'num_hidden_layers': 2, "
+             "'num_attention_heads': 4, 'head_dim': 8, 'patch_embed_hidden_size': 48, 'max_num_patches': 16}}")
+                .c_str());
+    };
+    for (const char* const outer :
+         {"", ", 'tie_word_embeddings': false", ", 'tie_word_embeddings': true"}) {  // its text alone says it
+        CHECK(kosmos(outer, "") == 117'952);
+        CHECK(kosmos(outer, ", 'tie_word_embeddings': true") == 117'952);
+        CHECK(kosmos(outer, ", 'tie_word_embeddings': false") == 137'152);
+    }
+}
+
+}  // namespace unread_test

@@ -1,0 +1,228 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The functions that floptally.adopt stands in for, taken out of the trainers' own files.
+
+The environment variable FLOPTALLY_TRAINERS is a folder with a tree for each trainer, by its repository's name, at the
+commit of ``COMMITS``: Megatron-LM, Megatron-Bridge, maxtext, verl, torchtitan, Automodel. Only the functions that count
+are executed, with what they import from their trainer taken out of its files in the same way, so that no trainer has to
+be installed. ``tests/python/fetch_trainers.sh FOLDER`` clones them.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+import importlib
+import inspect
+import os
+import sys
+import types
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+#: What each was compared with last. The patches of examples/python/patches are against these.
+COMMITS = {
+    "Megatron-LM": "d98e8a64ddf34856e74b24714e3bedb2f5a39553",
+    "Megatron-Bridge": "067f987df03b8355b03192d88d70f1709fedf51a",
+    "maxtext": "e591f30cbbf217ed67ef71263ec0538239f9c3b8",
+    "verl": "1dda039b9c6311889a9c9a26040677e1254814f9",
+    "torchtitan": "b5bcd76c66d0acb1a08b176d9639425bc55e0b2a",
+    "Automodel": "36044ad3d139363fb6c73c24af2e7c6b65ec52f6",
+}  # fmt: skip
+
+
+def tree(name: str) -> Path:
+    """The trainer's files; the test that asks is skipped where they are not there."""
+    folder = os.environ.get("FLOPTALLY_TRAINERS")
+    if not folder:
+        pytest.skip("FLOPTALLY_TRAINERS is no folder with the trainers' files")
+    path = Path(folder) / name
+    if not path.is_dir():
+        pytest.skip(f"FLOPTALLY_TRAINERS has no {name}")
+    return path
+
+
+def taken(path: Path, wanted: Callable[[str], bool], given: dict[str, Any]) -> dict[str, Any]:
+    """The functions, classes and constants of a file whose names are wanted, and nothing else of it."""
+    body: list[ast.stmt] = []
+    for node in ast.parse(path.read_text()).body:
+        names: Sequence[str] = ()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            names = [node.name]
+        elif isinstance(node, ast.Assign):
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            names = [node.target.id]
+        if any(wanted(name) for name in names):
+            body.append(node)
+    module = ast.Module(body, [])
+    future = ast.parse("from __future__ import annotations").body
+    module.body = [*future, *body]
+    names_there = dict(given, __name__="taken")
+    module_there = types.ModuleType("taken")
+    vars(module_there).update(names_there)
+    sys.modules["taken"] = module_there  # where dataclasses look for their annotations
+    try:
+        exec(compile(module, str(path), "exec"), vars(module_there))
+    finally:
+        del sys.modules["taken"]
+    return vars(module_there)
+
+
+def one_of(*names: str) -> Callable[[str], bool]:
+    return lambda name: name in names
+
+
+def stand_in(name: str, contents: dict[str, Any]) -> None:
+    """A module of that name, and the packages above it, where a function imports it as it runs."""
+    parts = name.split(".")
+    for i in range(1, len(parts)):
+        sys.modules.setdefault(".".join(parts[:i]), types.ModuleType(".".join(parts[:i])))
+    module = types.ModuleType(name)
+    vars(module).update(contents)
+    sys.modules[name] = module
+
+
+def forget(*names: str) -> None:
+    for name in list(sys.modules):
+        if name.split(".")[0] in names:
+            del sys.modules[name]
+
+
+# ---- Megatron-LM and Megatron-Bridge ----
+
+HYBRID = "megatron.core.models.hybrid.hybrid_layer_allocation"
+VARIANTS = "megatron.core.models.gpt.experimental_attention_variant_module_specs"
+
+
+def _file(root: Path, module: str) -> Path:
+    return root / (module.replace(".", "/") + ".py")
+
+
+def _megatron_names(root: Path) -> tuple[dict[str, Any], dict[str, Any]]:
+    import dataclasses
+    import typing
+
+    known = {
+        "dataclass": dataclasses.dataclass,
+        **{name: getattr(typing, name) for name in ("Dict", "List", "Optional", "Tuple")},
+    }
+    hybrid = taken(
+        _file(root, HYBRID),
+        one_of(
+            "Symbols", "ParsedHybridPattern", "get_hybrid_layer_counts", "parse_hybrid_pattern", "_validate_pattern"
+        ),
+        known,
+    )
+    variants = taken(
+        _file(root, VARIANTS),
+        one_of(
+            "GDN_ATTENTION_VARIANTS", "_DEPRECATED_ATTENTION_VARIANT_ALIASES", "is_gated_delta_net_variant",
+            "is_linear_attention_variant",
+        ),
+        known,
+    )  # fmt: skip
+    return hybrid, variants
+
+
+def megatron() -> Callable[..., float]:
+    root = tree("Megatron-LM")
+    hybrid, variants = _megatron_names(root)
+    shared = taken(root / "megatron/training/utils/common_utils.py", one_of("is_hybrid_model"), {})
+    found = taken(
+        root / "megatron/training/training.py", one_of("num_floating_point_operations"), {**variants, **shared}
+    )
+
+    def original(*given: Any, **more: Any) -> float:
+        stand_in(HYBRID, hybrid)
+        try:
+            return float(found["num_floating_point_operations"](*given, **more))
+        finally:
+            forget("megatron")
+
+    return original
+
+
+def megatron_bridge() -> Callable[..., float]:
+    import functools
+    import math
+
+    core = tree("Megatron-LM")
+    hybrid, variants = _megatron_names(core)
+    root = tree("Megatron-Bridge") / "src/megatron/bridge"
+    known = {"lru_cache": functools.lru_cache, "functools": functools, "math": math}
+    vocabulary = taken(core / "megatron/training/vocab_utils.py", lambda name: "padded_vocab_size" in name, known)
+    wanted = (
+        "num_floating_point_operations", "vit_flops", "vit_flops_from_patch_stats", "_get_vision_config",
+        "_packed_data_exists", "_lora_seq_stats_cache",
+    )  # fmt: skip
+    lora = type("LoRA", (), {})
+    found = taken(
+        root / "training/utils/flop_utils.py",
+        one_of(*wanted),
+        {**hybrid, **variants, **vocabulary, "LoRA": lora, "Path": Path},
+    )
+    return found["num_floating_point_operations"]  # type: ignore[no-any-return]
+
+
+# ---- MaxText ----
+
+
+def maxtext() -> Callable[..., tuple[float, float, float]]:
+    root = tree("maxtext") / "src/maxtext"
+    types_there = taken(root / "common/common_types.py", one_of("DecoderBlockType", "AttentionType"), {"enum": enum})
+    wanted = lambda name: name.startswith(
+        ("calculate_", "_calculate_", "get_dense_moe", "get_shared_expert")
+    )  # noqa: E731
+    log = types.SimpleNamespace(log=lambda text: None)
+    found = taken(root / "utils/maxtext_utils.py", wanted, {**types_there, "max_logging": log})
+    original = found["calculate_tflops_training_per_device"]
+    original.DecoderBlockType = types_there["DecoderBlockType"]
+    return original  # type: ignore[no-any-return]
+
+
+# ---- verl and NeMo Automodel, whose files stand alone ----
+
+
+def verl() -> types.ModuleType:
+    """The module of verl's FlopsCounter, on a device that promises 989 TFLOPS."""
+    path = tree("verl") / "verl/utils/flops_counter.py"
+    found = taken(path, lambda name: True, {"inspect": inspect, "torch": None, "get_torch_device": None})
+    found["get_device_flops"] = lambda *given, **more: 989.0
+    module = types.ModuleType("verl_flops_counter")
+    vars(module).update(found)
+    return module
+
+
+def automodel() -> Callable[[Any], Callable[..., float]]:
+    import warnings
+
+    path = tree("Automodel") / "nemo_automodel/components/utils/flops_utils.py"
+    found = taken(path, lambda name: True, {"warnings": warnings})
+    return found["get_flops_formula_for_hf_config"]  # type: ignore[no-any-return]
+
+
+# ---- torchtitan, which is imported whole ----
+
+
+def torchtitan(module: str) -> types.ModuleType:
+    """One of its modules, from its tree, with a torch that it runs on; skipped where it does not import."""
+    root = str(tree("torchtitan"))
+    sys.path.insert(0, root)
+    try:
+        return importlib.import_module(module)
+    except (ImportError, AttributeError) as error:
+        pytest.skip(f"torchtitan does not import here: {error}")
+    finally:
+        sys.path.remove(root)
+
+
+def differing(rows: Iterable[tuple[Any, float, float]], *, allowed: float = 1e-9) -> list[str]:
+    """Of (what, theirs, ours), those that are not one number but for the rounding of a float, as lines."""
+    return [
+        f"{what}: theirs {theirs:.15g}, ours {ours:.15g}, {ours / theirs if theirs else float('inf'):.6f}"
+        for what, theirs, ours in rows
+        if abs(ours - theirs) > allowed * abs(theirs)
+    ]

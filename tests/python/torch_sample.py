@@ -1,0 +1,408 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many of the models that people train floptally.from_torch reads: a random sample of classes of eight libraries.
+
+`python tests/python/torch_sample.py [--seed N] [--count 200] [--only timm,peft]` draws as many of each library, builds
+them without numbers, makes inputs by the names of the arguments of their forward, and prints what was read and why not.
+A class that runs with these inputs in no other way either (not built, or its forward refuses them) is drawn again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import inspect
+import random
+import signal
+import time
+import warnings
+from typing import Any
+
+import torch
+
+import floptally
+
+LENGTHS = ("input_ids", "inputs_embeds", "idx", "tokens")
+FEWER = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers")
+
+
+class NotBuilt(Exception):
+    """The script has no model or no inputs."""
+
+
+# Names of each library.
+
+
+def of_timm() -> list[str]:
+    import timm
+
+    return timm.list_models()
+
+
+def of_torchvision() -> list[str]:
+    import torchvision
+
+    return [name for name in torchvision.models.list_models() if "quantized" not in name]
+
+
+def of_diffusers() -> list[str]:
+    import diffusers
+
+    found = []
+    for name in dir(diffusers):
+        kind = getattr(diffusers, name, None) if not name.startswith(("_", "Flax")) and "Model" in name else None
+        if inspect.isclass(kind) and issubclass(kind, torch.nn.Module) and hasattr(kind, "from_config"):
+            found.append(name)
+    return found
+
+
+def of_open_clip() -> list[str]:
+    import open_clip
+
+    return [name for name in open_clip.list_models() if not name.startswith(("hf-", "local"))]
+
+
+def of_peft() -> list[str]:
+    from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING
+
+    return [f"{kind.value} {base}" for kind in PEFT_TYPE_TO_CONFIG_MAPPING for base in ("llama", "gpt2", "bert")]
+
+
+def of_litgpt() -> list[str]:
+    from litgpt.config import configs
+
+    return [one["name"] for one in configs]
+
+
+def of_torchtune() -> list[str]:
+    import importlib
+    import pkgutil
+
+    import torchtune.models
+
+    found = []
+    for one in pkgutil.iter_modules(torchtune.models.__path__):
+        module = importlib.import_module(f"torchtune.models.{one.name}")
+        names = [name for name in getattr(module, "__all__", []) if "tokenizer" not in name and "transform" not in name]
+        found += [f"{one.name}.{name}" for name in names if inspect.isfunction(getattr(module, name, None)) and "b" in name]
+    return found
+
+
+def of_transformers() -> list[str]:
+    import transformers.models.auto.modeling_auto as auto
+
+    found: set[str] = set()
+    for name in dir(auto):
+        if name.startswith("MODEL") and name.endswith("MAPPING_NAMES"):
+            for one in getattr(auto, name).values():
+                found.update([one] if isinstance(one, str) else one)
+    return sorted(found)
+
+
+# A model and its inputs.
+
+
+def made(library: str, name: str) -> tuple[torch.nn.Module, Any, dict[str, Any]]:
+    return globals()[f"made_{library}"](name)
+
+
+def on_meta(make: Any) -> torch.nn.Module:
+    try:
+        with torch.device("meta"):
+            return make()
+    except Exception:
+        return make()
+
+
+def made_timm(name: str) -> Any:
+    import timm
+
+    model = on_meta(lambda: timm.create_model(name))
+    size = model.default_cfg.get("input_size", (3, 224, 224)) if isinstance(model.default_cfg, dict) else (3, 224, 224)
+    return model, lambda batch: torch.zeros(batch, *size), {}
+
+
+def made_torchvision(name: str) -> Any:
+    import torchvision
+
+    real = any(word in name for word in ("rcnn", "retinanet", "ssd", "fcos"))
+    more = {"weights_backbone": None} if real or "deeplab" in name or "fcn" in name or "lraspp" in name else {}
+    make = lambda: torchvision.models.get_model(name, weights=None, **more)
+    if real:
+        def targets(batch: int) -> Any:
+            boxes = torch.tensor([[10.0, 10.0, 60.0, 60.0]])
+            one = {"boxes": boxes, "labels": torch.tensor([1])}
+            if "mask" in name:
+                one["masks"] = torch.ones(1, 96, 96, dtype=torch.uint8)
+            if "keypoint" in name:
+                one["keypoints"] = torch.tensor([[[20.0, 20.0, 1.0]] * 17])
+            return [torch.rand(3, 96, 96) for _ in range(batch)], [one] * batch
+
+        return make(), targets, {"real": True}
+    if "raft" in name:
+        return on_meta(make), lambda batch: (torch.zeros(batch, 3, 128, 128), torch.zeros(batch, 3, 128, 128)), {}
+    video = any(word in name for word in ("r3d", "mc3", "r2plus1d", "mvit", "s3d", "swin3d"))
+    size = (3, 16, 224, 224) if video else (3, 299, 299) if "inception" in name else (3, 224, 224)
+    model = on_meta(make)
+    if "vit_h" in name or "vit_l" in name:
+        size = (3, model.image_size, model.image_size)
+    return model, lambda batch: torch.zeros(batch, *size), {}
+
+
+def made_open_clip(name: str) -> Any:
+    import open_clip
+
+    model = on_meta(lambda: open_clip.create_model(name))
+    size = model.visual.image_size
+    size = size if isinstance(size, (tuple, list)) else (size, size)
+    words = getattr(model, "context_length", 77) or 77
+    return model, lambda batch: (torch.zeros(batch, 3, *size), torch.ones(batch, words, dtype=torch.long)), {}
+
+
+def made_peft(name: str) -> Any:
+    import peft
+    import transformers
+    from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING
+
+    kind, base = name.split()
+    if base == "llama":
+        config: Any = transformers.LlamaConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=101)
+        model: Any = transformers.LlamaForCausalLM(config)
+        target = ["q_proj", "v_proj"]
+    elif base == "gpt2":
+        config = transformers.GPT2Config(n_embd=64, n_layer=2, n_head=4, vocab_size=101)
+        model, target = transformers.GPT2LMHeadModel(config), ["c_attn"]
+    else:
+        config = transformers.BertConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=101)
+        model, target = transformers.BertForMaskedLM(config), ["query", "value"]
+    types = {one.value: configs for one, configs in PEFT_TYPE_TO_CONFIG_MAPPING.items()}
+    options: dict[str, Any] = {}
+    names = inspect.signature(types[kind]).parameters
+    if "target_modules" in names:
+        options["target_modules"] = target
+    if "num_virtual_tokens" in names:
+        options["num_virtual_tokens"] = 5
+    if "feedforward_modules" in names:
+        options["feedforward_modules"] = []
+    if "total_step" in names:
+        options["total_step"] = 100
+    if "task_type" in names and base != "bert":
+        options["task_type"] = "CAUSAL_LM"
+    adapted = peft.get_peft_model(model, types[kind](**options))
+    return adapted, lambda batch, length: {"input_ids": torch.ones(batch, length, dtype=torch.long)}, {}
+
+
+def made_litgpt(name: str) -> Any:
+    from litgpt import GPT, Config
+
+    config = Config.from_name(name)
+    config.n_layer = min(config.n_layer, 2)
+    return GPT(config), lambda batch, length: torch.ones(batch, length, dtype=torch.long), {}
+
+
+def made_torchtune(name: str) -> Any:
+    import importlib
+
+    module, function = name.split(".")
+    build = getattr(importlib.import_module(f"torchtune.models.{module}"), function)
+    options = {"lora_attn_modules": ["q_proj", "v_proj"]} if "lora_attn_modules" in inspect.signature(build).parameters else {}
+    with torch.device("meta"):
+        model = build(**options)
+    if not isinstance(model, torch.nn.Module):
+        raise NotBuilt("no model")
+    parameters = inspect.signature(model.forward).parameters
+    if "tokens" not in parameters:
+        raise NotBuilt(f"takes {list(parameters)}")
+    return model, lambda batch, length: torch.ones(batch, length, dtype=torch.long), {}
+
+
+def by_names(model: torch.nn.Module, config: Any) -> tuple[Any, bool]:
+    """Inputs by the names that a forward takes, and whether they have a length."""
+    names = list(inspect.signature(model.forward).parameters)
+    size = getattr(config, "image_size", None) or getattr(config, "sample_size", None) or 224
+    size = size if isinstance(size, (tuple, list)) else (size, size)
+    channels = getattr(config, "num_channels", None) or 3
+    main = getattr(model, "main_input_name", "input_ids")
+
+    def inputs(batch: int, length: int) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        if main == "pixel_values" and "pixel_values" in names:
+            frames = getattr(config, "num_frames", None)
+            shape = (batch, frames, channels, *size) if frames else (batch, channels, *size)
+            made["pixel_values"] = torch.zeros(shape)
+            if "input_ids" in names:
+                made["input_ids"] = torch.ones(batch, length, dtype=torch.long)
+        elif main == "input_features":
+            bins = getattr(config, "num_mel_bins", None) or getattr(config, "feature_size", 80)
+            made["input_features"] = torch.zeros(batch, length, bins)
+        elif main == "input_values":
+            made["input_values"] = torch.zeros(batch, 320 * length)
+        elif main == "input_ids":
+            made["input_ids"] = torch.ones(batch, length, dtype=torch.long)
+            if "pixel_values" in names and type(model).__name__.find("CLIP") >= 0:
+                made["pixel_values"] = torch.zeros(batch, channels, *size)
+        else:
+            raise NotBuilt(f"takes {main}")
+        if "decoder_input_ids" in names:
+            made["decoder_input_ids"] = torch.ones(batch, length, dtype=torch.long)
+        return made
+
+    return inputs, main != "pixel_values" or "input_ids" in names
+
+
+def fewer_layers(config: Any) -> None:
+    for one in (config, *(getattr(config, name, None) for name in ("text_config", "vision_config", "encoder", "decoder"))):
+        for name in FEWER:
+            if isinstance(getattr(one, name, None), int) and getattr(one, name) > 2:
+                try:
+                    setattr(one, name, 2)
+                    for lists in ("layer_types", "mlp_layer_types"):
+                        if isinstance(getattr(one, lists, None), list):
+                            setattr(one, lists, getattr(one, lists)[:2])
+                except Exception:
+                    pass
+
+
+def made_transformers(name: str) -> Any:
+    import transformers
+
+    kind = getattr(transformers, name)
+    config = kind.config_class()
+    fewer_layers(config)
+    config.use_cache = False
+    try:
+        with torch.device("meta"):
+            model = kind._from_config(config)
+    except Exception:
+        config = kind.config_class()
+        model = kind._from_config(config)
+    inputs, has_length = by_names(model, config)
+    return model.train(), (inputs if has_length else lambda batch: inputs(batch, 32)), {}
+
+
+def made_diffusers(name: str) -> Any:
+    import diffusers
+
+    model = on_meta(lambda: getattr(diffusers, name)())
+    config = model.config
+    names = inspect.signature(model.forward).parameters
+    size = config.get("sample_size") or 32
+    size = size if isinstance(size, int) and size <= 128 else 32
+    channels = config.get("in_channels") or 3
+    is_video = any(word in name for word in ("3D", "Video", "Wan", "Cog", "Temporal", "Mochi", "LTX", "Allegro", "Latte"))
+
+    def inputs(batch: int) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        image = torch.zeros(batch, channels, *((5,) if is_video else ()), size, size)
+        for argument in names.values():
+            one = argument.name
+            if one in ("sample", "x", "hidden_states", "image"):
+                made[one] = image
+            elif one in ("timestep", "timesteps"):
+                made[one] = torch.ones(batch, dtype=torch.long)
+            elif one == "encoder_hidden_states" and argument.default is None or argument.default is argument.empty:
+                if one not in ("encoder_hidden_states", "encoder_hidden_states_t5"):
+                    continue
+                width = next((config.get(key) for key in ("cross_attention_dim", "joint_attention_dim", "caption_channels", "text_embed_dim", "text_dim", "encoder_hid_dim") if config.get(key)), 768)
+                made[one] = torch.zeros(batch, 17, width if isinstance(width, int) else width[0])
+            elif one == "pooled_projections":
+                made[one] = torch.zeros(batch, config.get("pooled_projection_dim") or 768)
+            elif one == "class_labels" and config.get("num_embeds_ada_norm"):
+                made[one] = torch.ones(batch, dtype=torch.long)
+        return made
+
+    return model, inputs, {}
+
+
+# The sample.
+
+
+class TooLate(Exception):
+    pass
+
+
+def late(*_: Any) -> None:
+    raise TooLate
+
+
+def runs_without_us(model: torch.nn.Module, inputs: Any, real: bool) -> bool:
+    """Whether a training step of it runs on fake tensors under PyTorch alone, or needs the data."""
+    from torch._subclasses.fake_tensor import DataDependentOutputException, DynamicOutputShapeException, FakeTensorMode
+
+    from floptally._from_torch import split, summed
+    from floptally._torch_trace import fake_copy
+
+    if real:
+        return True
+    mode = FakeTensorMode(allow_non_fake_inputs=True)
+    try:
+        copied = fake_copy(model, mode)
+        with mode:
+            arity = len(inspect.signature(inputs).parameters)
+            args, kwargs = split(inputs(*(2, 64)[:arity]))
+            summed(copied(*args, **kwargs)).backward()
+        return True
+    except (DataDependentOutputException, DynamicOutputShapeException):
+        return True
+    except Exception:
+        return False
+
+
+def tried(library: str, name: str, seconds: int) -> tuple[str, str]:
+    signal.signal(signal.SIGALRM, late)
+    signal.alarm(seconds)
+    try:
+        try:
+            model, inputs, options = made(library, name)
+        except TooLate:
+            raise
+        except Exception as problem:
+            return "not built", f"{type(problem).__name__}: {str(problem)[:90]}"
+        try:
+            floptally.from_torch(model, inputs, **options)
+            return "read", ""
+        except TooLate:
+            raise
+        except Exception as problem:
+            text = f"{'' if isinstance(problem, floptally.Error) else type(problem).__name__ + ' '}{problem}"
+            return ("refused" if runs_without_us(model, inputs, bool(options)) else "not built"), text.splitlines()[0][:230]
+    except TooLate:
+        return "too long", f"more than {seconds} s"
+    finally:
+        signal.alarm(0)
+
+
+def main() -> None:
+    warnings.filterwarnings("ignore")
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--count", type=int, default=200)
+    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--only", default="timm,torchvision,diffusers,open_clip,peft,litgpt,torchtune,transformers")
+    given = parser.parse_args()
+    libraries = given.only.split(",")
+    found: dict[str, collections.Counter[str]] = {}
+    print(f"seed {given.seed}")
+    for number, library in enumerate(libraries):
+        share = given.count * (number + 1) // len(libraries) - given.count * number // len(libraries)
+        try:
+            names = globals()[f"of_{library}"]()
+        except ImportError as problem:
+            print(f"{library}: not installed, {problem}")
+            continue
+        random.Random(given.seed).shuffle(names)
+        found[library] = counts = collections.Counter()
+        for name in names:
+            if counts["read"] + counts["refused"] + counts["too long"] >= share:
+                break
+            begin = time.monotonic()
+            verdict, why = tried(library, name, given.seconds)
+            counts[verdict] += 1
+            print(f"{library:12} {verdict:9} {time.monotonic() - begin:5.1f} s  {name}  {why}", flush=True)
+        print(f"{library}: {dict(counts)}", flush=True)
+    total = sum(found.values(), collections.Counter())
+    drawn = total["read"] + total["refused"] + total["too long"]
+    print(f"seed {given.seed}: {total['read']} of {drawn} read, {total['not built']} not built")
+
+
+if __name__ == "__main__":
+    main()
