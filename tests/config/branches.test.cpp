@@ -426,6 +426,9 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
           "{'model_type': 'segformer', 'patch_sizes': [7, 4, 3, 3]}",
           "{'model_type': 'sam', 'mask_decoder_config': {'hidden_size': 12}, 'prompt_encoder_config': "
           "{'hidden_size': 12}, 'vision_config': {'output_channels': 12, 'num_pos_feats': 6}}",
+          "{'model_type': 'glm4v', 'hidden_size': 7}", "{'model_type': 'glm4v', 'intermediate_size': 7}",
+          "{'model_type': 'glm4v', 'num_attention_heads': 7}", "{'model_type': 'glm4v', 'num_hidden_layers': 7}",
+          "{'model_type': 'glm4v', 'num_key_value_heads': 7}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'linear_dim': 5}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'attention_dim': 5}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'dim_per_head': 5, "

@@ -126,8 +126,9 @@ void check_unknown_devices() {
                           .memory_bytes = std::uint64_t{8} << 30U,
                           .compute_major = 8,
                           .compute_minor = 6}),
-                 R"(accelerator: no known part is called "NVIDIA RTX A1000"; `floptally accelerators` lists the known )"
-                 "parts; the device is NVIDIA RTX A1000, 18 multiprocessors, 8.0 GiB, compute capability 8.6; "
+                 R"(accelerator: no known part is called "NVIDIA RTX A1000"; nearest: RTX A6000; `floptally )"
+                 "accelerators` lists the known parts; the device is NVIDIA RTX A1000, 18 multiprocessors, 8.0 GiB, "
+                 "compute capability 8.6; "
                  "peak_tflops can be given instead");
     expect(refusal(slice("NVIDIA H100", 132))
                .starts_with(R"(accelerator: "NVIDIA H100" is not the whole name of a part, only in the names of: )"
