@@ -1079,7 +1079,7 @@ TEST_CASE("a report with a measurement has its ratios as numbers and says where 
     CHECK(out["mfu"].dump() == R"({"useful":6e-10,"padded":8.04e-10,"executed":8.46e-10,"tflops_per_gpu":3e-10,)"
                                R"("tokens_per_second":1.5,"seconds":2.0,"gpus":4,"accelerator":"H100 SXM",)"
                                R"("precision":"bf16","peak_tflops":0.5,"peak_source":"a datasheet"})");
-    CHECK(out["notes"] == nlohmann::json::array(
+    CHECK(out["notes"] == nlohmann::ordered_json::array(
                               {"a note", "another",
                                "an MFU of 6e-08 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
     r.mfu->accelerator.clear();
