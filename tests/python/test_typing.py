@@ -364,7 +364,8 @@ def test_f37_help_shows_signatures_and_no_name_of_c_plus_plus() -> None:
         (lambda: floptally.Plan(colour=3), "unexpected keyword argument 'colour'$"),
         (lambda: floptally.Plan(recompute="ful"), "got \"ful\"; did you mean 'full'?"),
         (lambda: floptally.cost({"model_type": "llama"}).flops(lengths=[5], convention="megatorn"), "did you mean 'megatron'?"),
-        (lambda: floptally.accelerator("H100 SXM").peak_tflops("bfloat8"), "did you mean 'bfloat16'?"),
+        (lambda: floptally.accelerator("H100 SXM").peak_tflops("bfloat61"), "did you mean 'bfloat16'?"),
+        (lambda: floptally.accelerator("H100 SXM").peak_tflops("bfloat8"), "did you mean 'float8'?"),
     ],
 )  # fmt: skip
 def test_f37_a_wrong_keyword_or_word_is_told_the_nearest(call: Callable[[], object], says: str) -> None:

@@ -43,6 +43,7 @@ class Recomputed:
 
     @property
     def nothing(self) -> bool:
+        """True where neither a layer nor a part of one is computed again."""
         return not (self.whole or self.parts or self.layers)
 
     def __str__(self) -> str:
