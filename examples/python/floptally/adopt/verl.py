@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from .. import Convention, Error, Plan, accelerator, cost
 from .._types import ConfigLike
@@ -107,7 +107,7 @@ class FlopsCounter:
                     apart = known
             except Error as error:
                 warn_once("verl", "images_seqlens", f"{error}. Images are not counted")
-        work = self._count.cost.flops(convention=self._count.convention, plan=self._count.plan, **batch)
+        work = self._count.cost.flops(convention=cast(Any, self._count.convention), plan=self._count.plan, **batch)
         if forward_only:
             flops = 3 * work.useful.forward
         else:

@@ -72,11 +72,11 @@ def expanded(batch: Mapping[str, Any]) -> dict[str, Any]:
             if name in BATCH_KEYS and value is not None:
                 found.setdefault(name, value)
     for name in ROWS:
-        rows = found.get(name)
+        rows: Any = found.get(name)
         if getattr(rows, "is_nested", False) and hasattr(rows, "offsets"):
             found.setdefault("cu_seqlens", rows.offsets())
     found = {name: value for name, value in found.items() if not getattr(value, "is_nested", False)}
-    ids = found.get("input_ids")
+    ids: Any = found.get("input_ids")
     if len(getattr(ids, "shape", ())) == 3:  # choices of one question: [batch, choices, row]
         for name in ("input_ids", "attention_mask", "position_ids"):
             if getattr(found.get(name), "shape", None) == ids.shape:

@@ -135,7 +135,9 @@ def _mend(seen: Recomputed) -> str:
 
 
 def _words(plan: Plan) -> str:
-    pieces = [] if plan.recompute == "none" else ["all layers" if plan.recompute == "full" else plan.recompute]
+    pieces: list[str] = []
+    if plan.recompute != "none":
+        pieces.append("all layers" if plan.recompute == "full" else plan.recompute)
     if plan.recompute != "none" and plan.recompute_every != 1:
         pieces[0] = f"{plan.recompute} of one layer in {plan.recompute_every}".replace("full of one", "one")
     return " and ".join([*pieces, *plan.recompute_components]) or "nothing"
