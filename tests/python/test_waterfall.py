@@ -308,7 +308,10 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"rank_work": "12"}, "rank_work: must be a list of ints, got '12'"),
         ({"rank_work": []}, "ranks: "),
         ({"rank_work": {"largest": 1, "sum": 2}}, 'rank_work: must have "largest", "sum" and "ranks", got '),
-        ({"rank_work": {"largest": 9, "sum": 2, "ranks": 2}}, "ranks: the largest work must be from the mean to the sum"),
+        (
+            {"rank_work": {"largest": 9, "sum": 2, "ranks": 2}},
+            "ranks: the largest work of 2 ranks must lie between their mean and their sum, got 9 of 2",
+        ),
         ({"rank_work": [1], "pp": 2, "microbatches": 2}, "rank_work: is given beside pp, whose ranks have the work"),
         ({"vpp": 2}, "pp: is missing; vpp is of a pipeline"),
         ({"pp": 2}, "microbatches: is missing; a pipeline runs so many"),
