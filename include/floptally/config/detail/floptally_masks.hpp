@@ -44,6 +44,7 @@ struct mask_key {
 }
 [[nodiscard]] inline std::vector<std::string_view> names_of(const std::vector<mask_key>& keys) {
     std::vector<std::string_view> names;
+    names.reserve(keys.size());
     for (const mask_key& key : keys) {
         names.push_back(key.name);
     }
