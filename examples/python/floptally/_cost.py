@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._core import Cost, Error
+from ._errors import shortened
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -88,12 +89,6 @@ def cost(
         # A model: its class is what `architectures` would name, and stands there only once it was saved.
         return read({**config.config.to_dict(), "architectures": [type(config).__name__]})
     raise Error("config", f"must be a dict, a path, or an object with to_dict(), got {shortened(config)}")
-
-
-def shortened(value: object) -> str:
-    """repr(value), for the text of an error."""
-    text = repr(value)
-    return text if len(text) <= 80 else text[:77] + "..."
 
 
 def texts_of(pages: PageLike | Sequence[PageLike] | None) -> list[tuple[str, str]]:

@@ -65,3 +65,9 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
         return function(*args, **kwargs)
 
     return call
+
+
+def shortened(value: object) -> str:
+    """repr(value), for the text of an error."""
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -5,16 +5,21 @@ from __future__ import annotations
 
 import atexit
 import copy
+import os
 import sys
+import threading
 import traceback
 import weakref
-from collections.abc import Callable, Mapping
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from ._core import Error
+from . import _core
+from ._errors import Error, Overflow, shortened
 
 if TYPE_CHECKING:
-    from ._core import Meter
+    from ._core import Meter, Tally
+    from ._types import Later
 
 Arguments = dict[str, Any]
 
@@ -93,6 +98,116 @@ class Copy:
         if tensor.device not in self._events:
             self._events[tensor.device] = torch.cuda.Event()
         return tensor.to("cpu", non_blocking=True)
+
+
+class Unfinished:
+    """What a meter waits for: microbatches whose numbers are on their way from a GPU, and the ended steps that have such.
+
+    A step ends without them. It joins the totals, in order, where somebody asks and all of them are there, or waits. A
+    microbatch that cannot be counted is left out of its step, and is the error once the step has joined. `meter` has
+    methods of the extension besides those of a Meter: how it counts, ends and joins.
+    """
+
+    def __init__(self) -> None:
+        self._open: list[Later] = []  # of the open step
+        self._ended: deque[tuple[float, Tally, list[Later], int]] = deque()
+        self._lock = threading.RLock()
+        self._settles = False
+
+    def add(self, batch: Later) -> None:
+        if not all(hasattr(batch, name) for name in ("done", "wait", "arguments")):
+            raise Error("batch", f"must have done(), wait() and arguments(), got {shortened(batch)}")
+        self._open.append(batch)
+
+    def discard(self) -> None:
+        """Forgets those of the open step."""
+        self._open.clear()
+
+    def end_step(self, meter: Any, seconds: float) -> bool:
+        """Ends the step: true where it joins the totals later."""
+        if not (self._open or self._ended):
+            meter._end_now(seconds)
+            return False
+        if meter.reduces:  # all ranks enter the sum together, which is waited for anyway
+            number = meter.run.steps + 1
+            wait_for(self._open)
+            batches, self._open = self._open, []
+            problem, _ = add_all(meter, batches, number, lambda counted: _core.Meter.add(meter, tally=counted))
+            meter._end_now(seconds)
+            if problem is not None:
+                raise problem
+            return False
+        batches, self._open = self._open, []
+        self._ended.append((seconds, meter._microbatch, batches, os.getpid()))
+        _core.Meter.discard_step(meter)
+        self.settle(meter, False)
+        return True
+
+    def settle(self, meter: Any, wait: bool) -> None:
+        """Hands the totals every ended step whose microbatches are there; with `wait`, all of them."""
+        if not self._ended or not self._lock.acquire(blocking=wait):
+            return
+        try:
+            if self._settles:  # asked for by a microbatch that is being counted
+                return
+            self._settles = True
+            try:
+                self._join_those_there(meter, wait)
+            finally:
+                self._settles = False
+        finally:
+            self._lock.release()
+
+    def _join_those_there(self, meter: Any, wait: bool) -> None:
+        while self._ended:
+            seconds, counted, batches, process = self._ended[0]
+            if process != os.getpid():
+                self._ended.popleft()  # of the process that this one was forked from, which counts it
+                continue
+            if wait:
+                wait_for(batches)
+            elif not all(batch.done() for batch in batches):
+                return
+            self._ended.popleft()
+            number = meter.run.steps + 1
+            problem, told = add_all(meter, batches, number, counted.__iadd__, tells=True)
+            try:
+                if not told:
+                    meter._join(counted, seconds)
+            except BaseException as other:
+                problem = problem or placed(other, f" (of step {number}, which is left out)")
+            if problem is not None:
+                raise problem
+
+
+def wait_for(batches: Iterable[Later]) -> None:
+    for batch in tuple(batches):
+        batch.wait()
+
+
+def add_all(
+    meter: Any, batches: list[Later], step: int, add: Callable[[Tally], object], tells: bool = False
+) -> tuple[BaseException | None, bool]:
+    """Counts what is there now. What cannot be counted is left out: the error of the first of it is returned. With `tells`
+    a microbatch that asks for its error is told it, and nothing after it is counted: true where one was."""
+    first: BaseException | None = None
+    for place, batch in enumerate(batches, 1):
+        try:
+            add(meter._counted(**batch.arguments()))
+        except BaseException as problem:  # raised once the rest is safe
+            if tells and hasattr(batch, "failed"):
+                batch.failed(problem)
+                return first, True
+            text = f" (in microbatch {place} from a GPU of step {step}, which is counted without it)"
+            first = first or placed(problem, text)
+    return first, False
+
+
+def placed(problem: BaseException, place: str) -> BaseException:
+    """The error with its place, where it is one of ours."""
+    if not isinstance(problem, Error):
+        return problem
+    return (Overflow if isinstance(problem, Overflow) else Error)(problem.field, problem.problem + place)
 
 
 def is_on_gpu(value: Any) -> bool:

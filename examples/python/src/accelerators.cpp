@@ -9,10 +9,10 @@
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/hardware/precision_words.hpp>
+#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/report.hpp>
 #include <floptally/text/error.hpp>
 
-#include "did_you_mean.hpp"
 #include "units.hpp"
 
 namespace floptally::detail::python {
@@ -28,18 +28,18 @@ precision to_precision(py::handle used) {
                                                             : nullptr;
     const auto name =
         py::str(own == nullptr ? py::reinterpret_borrow<py::object>(used) : used.attr(own)).cast<std::string>();
-    try {
-        return precision_named(name);
-    } catch (const error& problem) {
-        std::vector<std::string_view> known;
-        for (std::size_t i = 0; i < precision_count; ++i) {
-            known.push_back(floptally::name(static_cast<precision>(i)));
-        }
-        for (const precision_word& word : precision_words) {
-            known.push_back(word.text);
-        }
-        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(precision_core(name), known)));
-    }
+    return with_hint(
+        precision_core(name), [&name](std::string_view) { return precision_named(name); },
+        [] {
+            std::vector<std::string_view> known;
+            for (std::size_t i = 0; i < precision_count; ++i) {
+                known.push_back(floptally::name(static_cast<precision>(i)));
+            }
+            for (const precision_word& word : precision_words) {
+                known.push_back(word.text);
+            }
+            return known;
+        });
 }
 
 template <auto Text>
@@ -72,6 +72,15 @@ chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used, co
     return choose_peak(
         to_product(part), peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
         name(to_precision(used)), kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
+}
+
+std::optional<std::vector<precision_setting>> precisions_of(py::handle precisions, const std::string& product,
+                                                            py::handle clock_mhz) {
+    if (precisions.is_none()) {
+        return {};
+    }
+    return precision_settings_named(to_text(precisions, "precisions"),
+                                    product.empty() ? std::nullopt : std::optional(product), to_clock_mhz(clock_mhz));
 }
 
 chosen_peak peak_of(const arguments& given) {

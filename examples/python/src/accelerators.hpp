@@ -4,9 +4,11 @@
 #include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
+#include <vector>
 
 #include <floptally/count/training_plan.hpp>
 #include <floptally/hardware/peak.hpp>
+#include <floptally/step/mixed_precision.hpp>
 
 #include "binding.hpp"
 
@@ -20,6 +22,11 @@ namespace floptally::detail::python {
 /// The peak of an accelerator in a precision, at a clock where there is one, or the one that is given.
 [[nodiscard]] chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used,
                                   const std::optional<std::string>& kind, py::handle clock_mhz);
+/// What runs in other precisions than the rest, by the peaks of a product ("" where there is none) at its clock.
+[[nodiscard]] std::optional<std::vector<precision_setting>> precisions_of(py::handle precisions,
+                                                                          const std::string& product,
+                                                                          py::handle clock_mhz);
+
 /// By the arguments of those names.
 [[nodiscard]] chosen_peak peak_of(const arguments& given);
 

@@ -8,9 +8,6 @@
 #include <pybind11/eval.h>
 #include <stdexcept>
 
-#include "did_you_mean.hpp"
-#include "errors.hpp"
-
 namespace floptally::detail::python {
 
 namespace {
@@ -141,18 +138,21 @@ void arguments::refuse_type(std::string_view name, const std::string& expected) 
     throw py::type_error(std::string(name) + ": must be " + expected + ", got " + shown((*this)[name]));
 }
 
-named_arguments::named_arguments(const definition& of, py::dict named)
-    : named_(std::move(named)),
-      names_(named_),
-      values_([this] {
-          std::vector<PyObject*> values;
-          for (const auto& [name, value] : named_) {
-              values.push_back(value.ptr());
-          }
-          return values;
-      }()),
-      given_(of, values_.data(), 0, names_.ptr()) {}
+namespace {
 
+/// An error of ours as the one that Python raises.
+void set_error(const error& problem) {
+    const bool overflows = dynamic_cast<const overflow*>(&problem) != nullptr;
+    const py::object& type = overflows ? errors().overflow : errors().error;
+    try {
+        const py::object raised = type(std::string(problem.field()), std::string(problem.problem()));
+        PyErr_SetObject(type.ptr(), raised.ptr());
+    } catch (py::error_already_set& instead) {
+        instead.restore();
+    }
+}
+
+/// Sets Python's error of the C++ exception that is being handled, and returns null.
 PyObject* raised() noexcept {
     try {
         throw;
@@ -170,8 +170,6 @@ PyObject* raised() noexcept {
     return nullptr;
 }
 
-namespace {
-
 definition& defined(std::string_view written, std::string meaning, const char* self, vectorcall as) {
     auto& made = *new definition(written, std::move(meaning), self);  // as long as the process
     made.method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(as));
@@ -179,6 +177,37 @@ definition& defined(std::string_view written, std::string meaning, const char* s
 }
 
 }  // namespace
+
+PyObject* called(py::object (*function)(PyObject*, const arguments&), const definition& of, PyObject* self,
+                 PyObject* const* values, Py_ssize_t positional, PyObject* names) {
+    try {
+        return function(self, arguments(of, values, positional, names)).release().ptr();
+    } catch (...) {
+        return raised();
+    }
+}
+
+void* value_of(PyObject* self, const std::type_info& type) {
+    auto* const object = reinterpret_cast<py::detail::instance*>(self);
+    void* const value = object->simple_layout
+                            ? object->simple_value_holder[0]
+                            : object->get_value_and_holder(py::detail::get_type_info(type)).value_ptr();
+    if (value == nullptr) {
+        throw py::type_error(std::string(Py_TYPE(self)->tp_name) + ".__init__() has not been called");
+    }
+    return value;
+}
+
+bool take_value(py::handle self, const std::type_info& type, void* made) {
+    auto* const object = reinterpret_cast<py::detail::instance*>(self.ptr());
+    py::detail::value_and_holder held = object->get_value_and_holder(py::detail::get_type_info(type));
+    if (held.holder_constructed()) {
+        return false;
+    }
+    held.value_ptr() = made;
+    held.type->init_instance(object, nullptr);
+    return true;
+}
 
 const definition* add_method(py::handle type, std::string_view written, std::string meaning, vectorcall as) {
     definition& made = defined(written, std::move(meaning), "$self, /", as);
@@ -229,8 +258,15 @@ const definition* add_function(py::module_& module, std::string_view written, st
     return &made;
 }
 
-void add_property(py::handle type, const char* name, const char* meaning, PyObject* (*as)(PyObject*, void*)) {
-    auto& made = *new PyGetSetDef{name, as, nullptr, meaning, nullptr};  // as long as the process
+void add_property(py::handle type, const char* name, const char* meaning, py::object (*as)(PyObject*)) {
+    const auto get = [](PyObject* self, void* read) noexcept -> PyObject* {
+        try {
+            return reinterpret_cast<py::object (*)(PyObject*)>(read)(self).release().ptr();
+        } catch (...) {
+            return raised();
+        }
+    };
+    auto& made = *new PyGetSetDef{name, get, nullptr, meaning, reinterpret_cast<void*>(as)};  // as long as the process
     py::setattr(
         type, name,
         py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &made)));

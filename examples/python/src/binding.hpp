@@ -134,22 +134,6 @@ class arguments {
     py::object others_{};
 };
 
-/// The arguments of `function(**named)`, which live as long as this.
-class named_arguments {
-  public:
-    named_arguments(const definition& of, py::dict named);
-    [[nodiscard]] const arguments& given() const { return given_; }
-
-  private:
-    py::dict named_;
-    py::tuple names_;
-    std::vector<PyObject*> values_;
-    arguments given_;
-};
-
-/// Sets Python's error of the C++ exception that is being handled, and returns null.
-PyObject* raised() noexcept;
-
 /// A result as Python's object.
 template <class T>
 [[nodiscard]] py::object to_object(T&& made) {
@@ -165,12 +149,15 @@ template <class T>
     }
 }
 
+/// The value of an object, which CPython has found to be of that class.
+[[nodiscard]] void* value_of(PyObject* self, const std::type_info& type);
+
 template <class Self>
-[[nodiscard]] decltype(auto) self_as(PyObject* self) {
+[[nodiscard]] Self self_as(PyObject* self) {
     if constexpr (std::is_same_v<Self, py::handle>) {
-        return py::handle(self);
+        return Self(self);
     } else {
-        return py::handle(self).cast<Self>();
+        return *static_cast<std::remove_reference_t<Self>*>(value_of(self, typeid(Self)));
     }
 }
 
@@ -193,27 +180,32 @@ struct parameters_of_call<Result (Function::*)(Self) const> {
 template <class Function>
 inline const definition* definition_of = nullptr;
 
+/// Calls a lambda with the object that it is a member of, and with arguments where there are any.
+template <class Function, class... Arguments>
+[[nodiscard]] py::object invoke(PyObject* self, const Arguments&... given) {
+    using self_type = typename parameters_of_call<decltype(&Function::operator())>::self;
+    const auto made = [&]() -> decltype(auto) {
+        if constexpr (std::is_void_v<self_type>) {
+            return Function{}(given...);
+        } else {
+            return Function{}(self_as<self_type>(self), given...);
+        }
+    };
+    if constexpr (std::is_void_v<decltype(made())>) {
+        made();
+        return py::none();
+    } else {
+        return to_object(made());
+    }
+}
+
+/// What `invoke` gives, as CPython takes it: a reference of its own, or null and an error.
+[[nodiscard]] PyObject* called(py::object (*function)(PyObject*, const arguments&), const definition& of,
+                               PyObject* self, PyObject* const* values, Py_ssize_t positional, PyObject* names);
+
 template <class Function>
 [[nodiscard]] PyObject* call(PyObject* self, PyObject* const* values, Py_ssize_t positional, PyObject* names) {
-    try {
-        using self_type = typename parameters_of_call<decltype(&Function::operator())>::self;
-        const arguments given(*definition_of<Function>, values, positional, names);
-        const auto made = [&]() -> decltype(auto) {
-            if constexpr (std::is_void_v<self_type>) {
-                return Function{}(given);
-            } else {
-                return Function{}(self_as<self_type>(self), given);
-            }
-        };
-        if constexpr (std::is_void_v<decltype(made())>) {
-            made();
-            return py::none().release().ptr();
-        } else {
-            return to_object(made()).release().ptr();
-        }
-    } catch (...) {
-        return raised();
-    }
+    return called(&invoke<Function, arguments>, *definition_of<Function>, self, values, positional, names);
 }
 
 using vectorcall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
@@ -225,7 +217,7 @@ using vectorcall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObje
                                            vectorcall as);
 [[nodiscard]] const definition* add_function(py::module_& module, std::string_view written, std::string meaning,
                                              vectorcall as);
-void add_property(py::handle type, const char* name, const char* meaning, PyObject* (*as)(PyObject*, void*));
+void add_property(py::handle type, const char* name, const char* meaning, py::object (*as)(PyObject*));
 
 template <class Function>
 const definition& method(py::handle type, const std::string& written, std::string meaning, Function) {
@@ -243,26 +235,15 @@ void function(py::module_& module, const std::string& written, std::string meani
 
 template <class Function>
 void property(py::handle type, const char* name, Function, const char* meaning = nullptr) {
-    add_property(type, name, meaning, [](PyObject* self, void*) noexcept -> PyObject* {
-        try {
-            return to_object(
-                       Function{}(self_as<typename parameters_of_call<decltype(&Function::operator())>::self>(self)))
-                .release()
-                .ptr();
-        } catch (...) {
-            return raised();
-        }
-    });
+    add_property(type, name, meaning, &invoke<Function>);
 }
 
 /// The value of a new object that `__init__` or `__setstate__` makes; one that has a value keeps it.
+[[nodiscard]] bool take_value(py::handle self, const std::type_info& type, void* made);
 template <class T>
 void construct(py::handle self, std::unique_ptr<T> made) {
-    auto* const object = reinterpret_cast<py::detail::instance*>(self.ptr());
-    py::detail::value_and_holder held = object->get_value_and_holder(py::detail::get_type_info(typeid(T)));
-    if (!held.holder_constructed()) {
-        held.value_ptr() = made.release();
-        held.type->init_instance(object, nullptr);
+    if (take_value(self, typeid(T), made.get())) {
+        static_cast<void>(made.release());
     }
 }
 
@@ -285,7 +266,7 @@ void operation(const py::class_<T>& type, const char* name, Function) {
         if (!py::isinstance<T>(other)) {
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
         }
-        return to_object(Function{}(self.cast<T&>(), other.cast<const T&>()));
+        return to_object(Function{}(self_as<T&>(self.ptr()), other.cast<const T&>()));
     });
 }
 
@@ -308,17 +289,21 @@ void shown_as(const py::class_<T>& type, Text) {
     method(type, "__repr__(self)", "", [](const T& value, const arguments&) { return Text{}(value); });
 }
 
-/// Pickles by two lambdas: the state of a value, and a value of a state. What an object keeps in its `__dict__`, as one
-/// of a subclass does, goes with it.
+/// Pickles by two lambdas: the state of a value, and a value of a state, or what makes that of an object. What an
+/// object keeps in its `__dict__`, as one of a subclass does, goes with it.
 template <class T, class State, class OfState>
 void pickles(const py::class_<T>& type, State, OfState) {
     method(type, "__getstate__(self)", "", [](py::handle self, const arguments&) {
-        return py::make_tuple(State{}(self.cast<T&>()),
+        return py::make_tuple(State{}(self_as<T&>(self.ptr())),
                               py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none());
     });
     method(type, "__setstate__(self, state)", "", [](py::handle self, const arguments& given) {
         const py::tuple state(given["state"]);
-        construct<T>(self, std::unique_ptr<T>(new T(OfState{}(py::object(state[0])))));
+        if constexpr (std::is_invocable_v<OfState, py::handle, py::object>) {
+            OfState{}(self, state[0]);
+        } else {
+            construct<T>(self, std::unique_ptr<T>(new T(OfState{}(py::object(state[0])))));
+        }
         if (!state[1].is_none()) {
             self.attr("__dict__").attr("update")(state[1]);
         }

@@ -8,12 +8,10 @@
 
 #include <floptally/conventions/all.hpp>
 #include <floptally/count/convention.hpp>
-#include <floptally/input/input_padding.hpp>
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/report_table.hpp>
 #include <floptally/step/utilization.hpp>
 
@@ -35,38 +33,9 @@ report counted_work::whole() const {
 
 namespace {
 
-/// What a call counts: the model by the convention and the plan that it names, and its batch. `splits`: whether a
-/// padded batch is counted once more, for what its padding is spent on, and what has a past is kept.
-struct counted_batch {
-    counted_batch(const model_cost& model, const arguments& given, bool splits)
-        : as(folded(model, given)), counted(given, as->masks), batch(counted.counted(model.model(), as->masks)) {
-        if (splits) {
-            padding = floptally::padding_of(counted.input(), model.model(), as->counter, batch);
-        }
-    }
-
-    [[nodiscard]] static std::shared_ptr<const folded_model> folded(const model_cost& model, const arguments& given) {
-        const py::handle how = given.given("convention");
-        const py::handle plan = given.given("plan");
-        return model.folded(how ? to_convention(how) : conventions::exact, plan ? to_plan(plan, model) : model.plan());
-    }
-    [[nodiscard]] counted_work work() && {
-        counted_work made(std::move(as), std::move(batch));
-        made.padding = padding;
-        made.cached = counted.cached();
-        return made;
-    }
-
-    std::shared_ptr<const folded_model> as;
-    input_arguments counted;
-    tally batch;
-    std::optional<padding_flops> padding{};
-};
-
-/// The same with a time and a peak.
+/// A breakdown with a time and a peak.
 counted_work measured(const counted_work& b, const arguments& given) {
     const chosen_peak peak = peak_of(given);
-    const py::handle precisions = given.some("precisions");
     mfu_report mfu{
         .utilization = {},
         .step = {.seconds = given.number("seconds"), .gpus = given.count("gpus", 1), .peak_tflops = peak.tflops},
@@ -76,12 +45,8 @@ counted_work measured(const counted_work& b, const arguments& given) {
         .peak_kind = peak.kind,
         .peak_quality = peak.quality};
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
-    if (precisions) {
-        const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
-        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan,
-                                    precision_settings_named(to_text(precisions, "precisions"), name,
-                                                             to_clock_mhz(given["clock_mhz"])),
-                                    mfu.step.peak_tflops)
+    if (const auto precisions = precisions_of(given["precisions"], peak.accelerator, given["clock_mhz"])) {
+        mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan, *precisions, mfu.step.peak_tflops)
                         .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
     }
     py::dict said;
@@ -235,7 +200,9 @@ void mixed_rate(const py::class_<counted_work>& type, const char* name, const ch
         meaning);
 }
 
-void bind_class(py::module_& module) {
+}  // namespace
+
+void bind_breakdowns(py::module_& module) {
     const py::class_<counted_work> type(module, "Breakdown",
                                         R"(FLOPs of a batch: component x phase x view, as exact ints.
 
@@ -315,68 +282,6 @@ what a fused attention backward computes again. str() is a table, in a notebook 
     pickles(
         type, [](const counted_work& b) { return state_of(b); },
         [](const py::object& state) { return of_state(py::tuple(state)); });
-}
-
-}  // namespace
-
-void bind_breakdowns(py::module_& module) {
-    bind_class(module);
-    const py::object type = module.attr("Cost");
-    const std::string how = "convention='exact', plan=None, " + input_signature();
-    const std::string meanings =
-        input_help() +
-        "    convention: a name, or one of `floptally.conventions()`.\n"
-        "    plan: what runs and what trains; a step that trains everything where it is not given.\n";
-    method(type, "flops(self, *, " + how + ")",
-           "FLOPs of a batch: component x phase x view, as exact ints.\n\nEverything that is given of the batch is "
-           "added up."
-           "\n\nArgs:\n" +
-               meanings,
-           [](const model_cost& model, const arguments& given) { return counted_batch(model, given, true).work(); });
-    method(type, "total(self, *, view='useful', " + how + ")",
-           "FLOPs of a batch as one exact int: what `flops()` has as its total, for less.\n\nArgs:\n"
-           "    view: \"useful\", \"padded\" or \"executed\".\n" +
-               meanings,
-           [](const model_cost& model, const arguments& given) {
-               const py::handle seen = given.given("view");
-               const counted_batch counted(model, given, false);
-               return counted.as->counter.total(counted.batch, seen ? to_view(seen) : view::useful);
-           });
-    function(
-        module,
-        "flops(config, *, " + input_signature() +
-            ", convention='exact', plan=None, mla='expanded', mtp=0, padded_vocab_size=0, page=None, strict=False)",
-        R"(FLOPs of one batch: component x phase x view, as exact ints.
-
-Everything that is given of the batch is added up. To count every step, keep the cost:
-`model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
-
-Args:
-    config: what `floptally.cost` takes, or a `Cost`.
-)" + meanings +
-            R"(    mla: core of latent attention, "expanded" or "absorbed".
-    mtp: layers of multi-token prediction that are trained.
-    padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
-    page: how the config of a model that is not known is read: the path or the text of a page, or several.
-    strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
-
-Raises:
-    floptally.Error: bad input, with the name of the field; a `ValueError`.
-)",
-        [](const arguments& given) {
-            const py::handle config = given.given("config");
-            py::dict options;
-            for (const char* const name : {"mla", "mtp", "padded_vocab_size", "page", "strict"}) {
-                if (const py::handle value = given.given(name)) {
-                    options[name] = value;
-                }
-            }
-            py::object read;
-            if (!py::isinstance<model_cost>(config) || !options.empty()) {
-                read = package_attribute("_cost", "cost")(config, **options);
-            }
-            return counted_batch((read ? py::handle(read) : config).cast<const model_cost&>(), given, true).work();
-        });
 }
 
 }  // namespace floptally::detail::python

@@ -6,14 +6,12 @@
 #include <cstdint>
 #include <string>
 
-#include <floptally/balance/sample_loads.hpp>
 #include <floptally/count/muon.hpp>
 #include <floptally/descriptors/model_part.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/version.hpp>
 
-#include "arrays.hpp"
 #include "binding.hpp"
 #include "masks.hpp"
 #include "plans.hpp"
@@ -22,19 +20,12 @@
 
 namespace floptally::detail::python {
 
-std::shared_ptr<const folded_model> model_cost::folded(const convention& how, const training_plan& plan) const {
-    for (const std::shared_ptr<const folded_model>& one : kept_) {
-        if (one->counter.counted_as().name == how.name && one->plan == plan) {
-            return one;
-        }
-    }
-    constexpr std::size_t most = 8;
-    auto made = std::make_shared<const folded_model>(model_, how, plan);
-    if (kept_.size() == most) {
-        kept_.erase(kept_.begin());
-    }
-    return kept_.emplace_back(std::move(made));
-}
+folded_model::folded_model(std::shared_ptr<const model_config> config, const convention& how,
+                           const training_plan& trains)
+    : model(std::move(config)),
+      plan(trains),
+      counter(*model, how, trains),
+      masks(counted_masks(model->cost, counter)) {}
 
 const training_plan& to_plan(py::handle plan, const model_cost& model) {
     return plan.is_none() ? model.plan() : to_plan(plan);
@@ -136,52 +127,6 @@ model_cost sum_of(const model_cost& a, const model_cost& b) {
     return model_cost(std::move(sum), a.plan());
 }
 
-/// (components, load[, weight]), as `component_load` has them.
-component_load to_component_load(py::handle item, const std::string& field) {
-    const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
-    const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
-    if (!is_tuple || !py::isinstance<py::str>(of[0])) {
-        throw error(field, "must be (components, load) or (components, load, weight), got " + shown(item));
-    }
-    constexpr std::uint64_t most_loads = 1000;
-    return {.components = of[0].cast<std::string>(),
-            .load = to_count(of[1], field, 0, most_loads),
-            .weight = of.size() == 3 ? to_count(of[2], field) : 1};
-}
-
-py::list loads_of_samples(const model_cost& model, const arguments& given) {
-    std::vector<component_load> by;
-    for (const py::handle load : given["loads"]) {
-        by.push_back(to_component_load(load, indexed("loads", by.size())));
-    }
-    const auto samples = given.as<std::vector<tally>>("samples");
-    const auto counter = model.folded(to_convention(given["convention"]), to_plan(given["plan"], model));
-    const std::vector<flops> sums = sample_loads(counter->counter, samples, by, to_view(given["view"]));
-    py::list all;
-    for (std::size_t sample = 0; sample < samples.size(); ++sample) {
-        py::list loads;
-        for (std::size_t load = 0; load < loads_of(by); ++load) {
-            loads.append(to_int(sums[sample * loads_of(by) + load]));
-        }
-        all.append(loads);
-    }
-    return all;
-}
-
-py::list flops_of_samples(const model_cost& model, const arguments& given) {
-    const integers numbers(given["lengths"], "lengths");
-    const view seen = to_view(given["view"]);
-    const auto folded = model.folded(to_convention(given["convention"]), to_plan(given["plan"], model));
-    std::vector<flops> costs;
-    numbers.view().visit(
-        [&](const auto& all) { without_gil(all.size(), [&] { costs = sample_costs(folded->counter, all, seen); }); });
-    py::list all(costs.size());
-    for (std::size_t i = 0; i < costs.size(); ++i) {
-        PyList_SET_ITEM(all.ptr(), static_cast<Py_ssize_t>(i), to_int(costs[i]).release().ptr());
-    }
-    return all;
-}
-
 }  // namespace
 
 void bind_costs(py::module_& module) {
@@ -199,15 +144,6 @@ row.)");
                                          .parts = {},
                                          .towers = {}});
                   });
-    method(type, "sample_flops(self, lengths, *, convention='exact', plan=None, view='useful')",
-           "FLOPs of each sequence: what balance() takes. They add up to the batch's.",
-           [](const model_cost& model, const arguments& given) { return flops_of_samples(model, given); });
-    method(type, "sample_loads(self, samples, loads, *, convention='exact', plan=None, view='useful')",
-           R"(Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
-
-loads: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
-and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)",
-           [](const model_cost& model, const arguments& given) { return loads_of_samples(model, given); });
     property(
         type, "model_type", [](const model_cost& c) { return c.model().model_type; },
         "The model type that the config names.");

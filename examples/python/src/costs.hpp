@@ -19,11 +19,7 @@ namespace floptally::detail::python {
 /// A model as it is counted by a convention and a plan: folded once, kept by its cost and shared by all that it
 /// counted.
 struct folded_model {
-    folded_model(std::shared_ptr<const model_config> config, const convention& how, const training_plan& trains)
-        : model(std::move(config)),
-          plan(trains),
-          counter(*model, how, trains),
-          masks(counted_masks(model->cost, counter)) {}
+    folded_model(std::shared_ptr<const model_config> config, const convention& how, const training_plan& trains);
 
     std::shared_ptr<const model_config> model;
     training_plan plan;

@@ -30,7 +30,6 @@
 #include "binding.hpp"
 #include "cuda_driver.hpp"
 #include "device_kernels.hpp"
-#include "errors.hpp"
 #include "tallies.hpp"
 #include "units.hpp"
 

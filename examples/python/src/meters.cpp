@@ -2,16 +2,12 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <pthread.h>
 #include <pybind11/functional.h>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/parallel/rank_sum.hpp>
@@ -23,7 +19,6 @@
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/open_metrics.hpp>
-#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
@@ -32,7 +27,6 @@
 #include "binding.hpp"
 #include "breakdowns.hpp"
 #include "costs.hpp"
-#include "errors.hpp"
 #include "inputs.hpp"
 #include "plans.hpp"
 #include "texts.hpp"
@@ -132,47 +126,6 @@ meter::seconds_clock to_clock(const py::object& clock) {
     return clock.cast<meter::seconds_clock>();
 }
 
-/// What could not be counted while the rest was: the first of its errors, raised once the rest is safe.
-class left_out_batches {
-  public:
-    /// Keeps the error that is being handled, with its place where it is one of ours.
-    void keep(const std::string& place) {
-        if (!first_) {
-            first_ = placed(place);
-        }
-    }
-
-    void raise() const {
-        if (first_) {
-            std::rethrow_exception(first_);
-        }
-    }
-
-  private:
-    static std::exception_ptr placed(const std::string& place) {
-        const auto with_place = [&](const std::string& field, const std::string& problem, bool overflows) {
-            return overflows ? std::make_exception_ptr(overflow(field, problem + place))
-                             : std::make_exception_ptr(error(field, problem + place));
-        };
-        try {
-            throw;
-        } catch (const error& own) {
-            return with_place(std::string(own.field()), std::string(own.problem()),
-                              dynamic_cast<const overflow*>(&own) != nullptr);
-        } catch (const py::error_already_set& pythons) {
-            if (!pythons.matches(errors().error)) {
-                return std::current_exception();
-            }
-            return with_place(py::str(pythons.value().attr("field")), py::str(pythons.value().attr("problem")),
-                              pythons.matches(errors().overflow));
-        } catch (...) {
-            return std::current_exception();
-        }
-    }
-
-    std::exception_ptr first_;
-};
-
 /// How many forks made this process.
 std::uint64_t fork_count() {
     static std::uint64_t forks = 0;
@@ -181,24 +134,12 @@ std::uint64_t fork_count() {
     return forks;
 }
 
-/// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add.
-///
-/// A microbatch whose numbers are still on their way from a GPU is an object with `done()`, `wait()` and
-/// `arguments()`, the keywords of `add` once it is done. A step that has such ones ends without them: it joins the
-/// totals, in order, where somebody asks and all of them are done, or waits. One that has `failed(error)` too is told
-/// there why it cannot be counted, and its step is left out.
+/// Python's `Meter`. Its methods hold the GIL wherever they touch a total, so that any thread may add. What is still on
+/// its way from a GPU, and the steps that wait for it, are Python's (`_later.Unfinished`).
 class held_meter {
   public:
-    /// What `add` takes; set where that is bound.
-    static inline const definition* adds = nullptr;
-
-    /// `run`: the JSON of the steps before, as `meter_json` writes it; None where there are none.
-    explicit held_meter(const arguments& given, const py::object& run = py::none())
-        : held_meter(given.as<const model_cost&>("cost"), given) {
-        if (!run.is_none()) {
-            resume_meter(of, run.cast<std::string>());
-        }
-    }
+    explicit held_meter(const arguments& given)
+        : held_meter(given.as<const model_cost&>("cost"), given["convention"], given["plan"], given) {}
 
     void begin_step() {
         const double now = of.in_step() ? 0 : clock_();
@@ -221,81 +162,72 @@ class held_meter {
     /// The same of one whose numbers are on their way.
     void add_later(const py::object& batch) {
         static_cast<void>(open_step());
-        for (const char* const method : {"done", "wait", "arguments"}) {
-            if (!py::hasattr(batch, method)) {
-                throw error("batch", std::string("must have done(), wait() and arguments(), got ") + shown(batch));
-            }
+        if (!unfinished_) {
+            unfinished_ = package_attribute("_later", "Unfinished")();
         }
-        on_their_way_.push_back(batch);
+        unfinished_.attr("add")(batch);
+    }
+
+    [[nodiscard]] tally counted_of(const arguments& batch) const {
+        const mask_set& masks = as->counter.masks();
+        return input_arguments(batch, masks).counted(model.model(), masks);
     }
 
     /// True where the step joins the totals later.
-    bool end_step(const py::object& given) {
+    bool end_step(py::handle given) {
         double seconds = given.is_none() ? 0 : to_number(given, "seconds");
         if (of.in_step() && given.is_none()) {
             seconds = clock_() - started_;
         }
-        if (!of.in_step() || (on_their_way_.empty() && ended_.empty())) {
-            end_now(seconds);
-            return false;
+        if (of.in_step() && unfinished_) {
+            of.require_seconds(seconds);
+            return unfinished_.attr("end_step")(this, seconds).cast<bool>();
         }
-        of.require_seconds(seconds);
-        if (of.reduces()) {  // all ranks enter the sum together, which is waited for anyway
-            const std::uint64_t number = of.run().totals.steps + 1;
-            wait_for(on_their_way_);
-            left_out_batches left_out;
-            count(std::exchange(on_their_way_, {}), number, left_out, false,
-                  [this]() -> tally& { return of.microbatch(); });
-            end_now(seconds);
-            left_out.raise();
-            return false;
-        }
-        ended_.push_back({seconds, of.microbatch(), std::exchange(on_their_way_, {}), fork_count()});
-        of.discard_step();
-        settle(false);
-        return true;
+        end_now(seconds);
+        return false;
+    }
+    void end_now(double seconds) {
+        of.end_step(seconds);
+        warn_of_last_step();
     }
 
     void discard_step() {
         of.discard_step();
-        on_their_way_.clear();
+        if (unfinished_) {
+            unfinished_.attr("discard")();
+        }
     }
 
-    /// Hands the totals every ended step whose microbatches are there, in order; with `wait`, all of them. A
-    /// microbatch that cannot be counted is left out of its step, and is the error once the step has joined.
+    /// A step that ended before becomes part of the totals. The one that is open meanwhile stays open.
+    void join(const tally& batch, double seconds) {
+        std::optional<tally> open;
+        if (of.in_step()) {
+            open = of.microbatch();
+            of.discard_step();
+        }
+        const auto reopen = [&] {
+            if (open) {
+                of.begin_step();
+                of.microbatch() += *open;
+            }
+        };
+        of.begin_step();
+        try {
+            of.microbatch() += batch;
+            of.end_step(seconds);
+        } catch (...) {
+            of.discard_step();
+            reopen();
+            throw;
+        }
+        reopen();
+        warn_of_last_step();
+    }
+
+    /// Hands the totals every ended step whose microbatches are there, in order; with `wait`, all of them.
     void settle(bool wait) {
-        if (ended_.empty()) {
-            return;
-        }
-        std::unique_lock lock(settling_, std::defer_lock);
-        if (wait) {
-            const py::gil_scoped_release released;  // who has it may need the GIL
-            lock.lock();
-        } else if (!lock.try_lock()) {
-            return;
-        }
-        if (settles_) {
-            return;  // asked for by a microbatch that is being counted
-        }
-        const settling_scope scope(settles_);
-        while (!ended_.empty()) {
-            if (ended_.front().forks != fork_count()) {
-                ended_.pop_front();  // of the process that this one was forked from, which counts it
-                continue;
-            }
-            const std::vector<py::object> batches = ended_.front().on_their_way;
-            if (wait) {
-                wait_for(batches);
-            } else {
-                for (const py::object& one : batches) {
-                    if (!one.attr("done")().cast<bool>()) {
-                        return;
-                    }
-                }
-            }
-            const ended_step next = std::move(ended_.front());
-            ended_.pop_front();
-            join(next);
+        if (unfinished_) {
+            unfinished_.attr("settle")(this, wait);
         }
     }
 
@@ -322,37 +254,18 @@ class held_meter {
     py::dict keywords;  ///< that it was made with, for a pickle
 
   private:
-    held_meter(const model_cost& measured, const arguments& given)
+    held_meter(const model_cost& measured, const py::object& how, const py::object& plan, const arguments& given)
         : model(measured),
-          as(measured.folded(to_convention(given["convention"]), to_plan(given["plan"], measured))),
+          as(measured.folded(to_convention(how), to_plan(plan, measured))),
           of(as->counter, to_hardware(given), to_rank_sum(given["reduce"], as->counter),
              [] { return 0.0; }),  // its steps are given their seconds
           keywords(given.named()),
           clock_(to_clock(given["clock"])) {
-        if (const py::handle precisions = given.some("precisions")) {
-            const std::string& name = of.hardware().accelerator;
-            of.runs_in(mixed_precision(of.model(), model.model().parts, as->plan,
-                                       precision_settings_named(to_text(precisions, "precisions"),
-                                                                name.empty() ? std::nullopt : std::optional(name),
-                                                                to_clock_mhz(given["clock_mhz"])),
-                                       of.hardware().peak_tflops));
+        if (const auto precisions = precisions_of(given["precisions"], of.hardware().accelerator, given["clock_mhz"])) {
+            of.runs_in(
+                mixed_precision(of.model(), model.model().parts, as->plan, *precisions, of.hardware().peak_tflops));
         }
     }
-
-    struct ended_step {
-        double seconds;
-        tally counted;
-        std::vector<py::object> on_their_way;
-        std::uint64_t forks;
-    };
-
-    struct settling_scope {
-        explicit settling_scope(bool& flag) : settles(flag) { settles = true; }
-        settling_scope(const settling_scope&) = delete;
-        settling_scope& operator=(const settling_scope&) = delete;
-        ~settling_scope() { settles = false; }
-        bool& settles;
-    };
 
     /// The number of the open step, in which this process may add.
     std::uint64_t open_step() {
@@ -363,89 +276,6 @@ class held_meter {
                         "DataLoader's worker gives lengths to the process that trains");
         }
         return steps_begun_;
-    }
-
-    tally counted_of(const arguments& batch) const {
-        const mask_set& masks = as->counter.masks();
-        return input_arguments(batch, masks).counted(model.model(), masks);
-    }
-
-    /// Hands the error that is being handled to its microbatch; false where that does not ask for it.
-    static bool told(const py::object& batch) {
-        if (!py::hasattr(batch, "failed")) {
-            return false;
-        }
-        const py::object failed = batch.attr("failed");
-        try {
-            throw;
-        } catch (const error& own) {
-            const bool overflows = dynamic_cast<const overflow*>(&own) != nullptr;
-            const py::object& type = overflows ? errors().overflow : errors().error;
-            failed(type(std::string(own.field()), std::string(own.problem())));
-        } catch (const py::error_already_set& pythons) {
-            failed(pythons.value());
-        }
-        return true;
-    }
-
-    /// Counts microbatches that are there now, into what `into` returns. False where one was told why it cannot be: the
-    /// step is then left out.
-    template <class Into>
-    bool count(const std::vector<py::object>& batches, std::uint64_t step, left_out_batches& left_out, bool tells,
-               const Into& into) const {
-        for (std::size_t i = 0; i < batches.size(); ++i) {
-            try {
-                into() += counted_of(named_arguments(*adds, batches[i].attr("arguments")()).given());
-            } catch (...) {
-                if (tells && told(batches[i])) {
-                    return false;
-                }
-                left_out.keep(" (in microbatch " + std::to_string(i + 1) + " from a GPU of step " +
-                              std::to_string(step) + ", which is counted without it)");
-            }
-        }
-        return true;
-    }
-
-    static void wait_for(const std::vector<py::object>& batches) {
-        for (const py::object& one : std::vector<py::object>(batches)) {
-            one.attr("wait")();
-        }
-    }
-
-    void end_now(double seconds) {
-        of.end_step(seconds);
-        warn_of_last_step();
-    }
-
-    /// An ended step becomes part of the totals. The step that is open meanwhile stays open.
-    void join(const ended_step& step) {
-        const std::uint64_t number = of.run().totals.steps + 1;
-        left_out_batches left_out;
-        tally batch = step.counted;
-        if (!count(step.on_their_way, number, left_out, true, [&batch]() -> tally& { return batch; })) {
-            left_out.raise();
-            return;
-        }
-        std::optional<tally> open;
-        if (of.in_step()) {
-            open = of.microbatch();
-            of.discard_step();
-        }
-        of.begin_step();
-        try {
-            of.microbatch() += batch;
-            of.end_step(step.seconds);
-        } catch (...) {
-            left_out.keep(" (of step " + std::to_string(number) + ", which is left out)");
-            of.discard_step();
-        }
-        if (open) {
-            of.begin_step();
-            of.microbatch() += *open;
-        }
-        left_out.raise();
-        warn_of_last_step();
     }
 
     /// The first steps compile and warm up: a rate that is too small is said at one of those after them.
@@ -462,11 +292,8 @@ class held_meter {
     meter::seconds_clock clock_;
     double started_ = 0;
     std::uint64_t steps_begun_ = 0;
-    std::uint64_t forks_ = 0;               // after how many the open step was begun
-    std::vector<py::object> on_their_way_;  // of the open step
-    std::deque<ended_step> ended_;          // that are not part of the totals yet
-    std::recursive_mutex settling_;
-    bool settles_ = false;
+    std::uint64_t forks_ = 0;  // after how many the open step was begun
+    py::object unfinished_{};  // null where nothing was ever on its way
 };
 
 template <view Seen, statistic What>
@@ -588,8 +415,7 @@ function that returns seconds. precisions: what runs in another precision than `
     constexpr const char* made_with =
         "__init__(self, cost, *, gpus=None, accelerator=None, peak_tflops=None, precision='bf16', convention='exact', "
         "plan=None, clock=None, counted=None, reduce=None, precisions=None, peak_kind=None, clock_mhz=None)";
-    static const definition& made =
-        constructor(type, made_with, "", [](const arguments& given) { return held_meter(given); });
+    constructor(type, made_with, "", [](const arguments& given) { return held_meter(given); });
     method(type, "begin_step(self)", "Opens a step, and its clock.",
            [](held_meter& m, const arguments&) { m.begin_step(); });
     method(type, "end_step(self, seconds=None)", "Ends the step, by the clock or by a time in seconds that is given.",
@@ -604,15 +430,15 @@ function that returns seconds. precisions: what runs in another precision than `
            [](py::handle self, const arguments& given) {
                return package_attribute("_later", "MeteredStep")(self, given["seconds"]);
            });
-    held_meter::adds = &method(
-        type, "add(self, *, " + input_signature() + ")",
-        "Counts one microbatch of the open step.\n\nArgs:\n" + input_help(), [](held_meter& m, const arguments& given) {
-            try {
-                m.add(given);  // at once what is in the memory of the host, …
-            } catch (const on_device&) {
-                m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
-            }
-        });
+    method(type, "add(self, *, " + input_signature() + ")",
+           "Counts one microbatch of the open step.\n\nArgs:\n" + input_help(),
+           [](held_meter& m, const arguments& given) {
+               try {
+                   m.add(given);  // at once what is in the memory of the host, …
+               } catch (const on_device&) {
+                   m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
+               }
+           });
     method(
         type, "add_later(self, batch)",
         "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
@@ -692,6 +518,15 @@ function that returns seconds. precisions: what runs in another precision than `
     property(
         type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
         "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
+    method(type, "_counted(self, *, " + input_signature() + ")", "A microbatch as a tally.",
+           [](const held_meter& m, const arguments& given) { return m.counted_of(given); });
+    property(type, "_microbatch", [](held_meter& m) { return m.of.microbatch(); });
+    method(type, "_end_now(self, seconds)", "",
+           [](held_meter& m, const arguments& given) { m.end_now(given.number("seconds")); });
+    method(type, "_join(self, counted, seconds)", "Puts a step that ended before into the totals.",
+           [](held_meter& m, const arguments& given) {
+               m.join(given.as<const tally&>("counted"), given.number("seconds"));
+           });
     shown_as(type, [](const held_meter& m) {
         const metered_hardware& on = m.of.hardware();
         const step_totals& done = m.of.run().totals;
@@ -703,12 +538,14 @@ function that returns seconds. precisions: what runs in another precision than `
     });
     pickles(
         type, [](held_meter& m) { return state_of(m); },
-        [](const py::object& state) {
+        [](py::handle self, const py::object& state) {
             const py::tuple kept(state);
             py::dict keywords(kept[1]);
             keywords["cost"] = kept[0];
-            const named_arguments again(made, keywords);
-            return held_meter(again.given(), kept[2]);
+            py::type::of<held_meter>().attr("__init__")(self, **keywords);
+            if (!kept[2].is_none()) {
+                resume_meter(self.cast<held_meter&>().of, kept[2].cast<std::string>());
+            }
         });
 }
 

@@ -7,16 +7,19 @@
 #include <floptally/text/version.hpp>
 
 #include "units.hpp"
+#include "values.hpp"
 
 namespace floptally::detail::python {
 
 PYBIND11_MODULE(_core, module) {
-    namespace py = pybind11;
     module.doc() = "The C++ library behind the package.";
     module.attr("__version__") = version;
-    for (const auto bind : {bind_errors, bind_masks, bind_plans, bind_rows, bind_costs, bind_tallies,
-                            bind_device_tallies, bind_breakdowns, bind_bytes, bind_waterfalls, bind_accelerators,
-                            bind_meters, bind_balance, bind_ranks, bind_logs, bind_reader}) {
+    module.attr("Error") = errors().error;
+    module.attr("LeftOut") = errors().left_out;
+    module.attr("Overflow") = errors().overflow;
+    for (const auto bind : {bind_masks, bind_plans, bind_rows, bind_costs, bind_tallies, bind_device_tallies,
+                            bind_breakdowns, bind_counts, bind_bytes, bind_waterfalls, bind_accelerators, bind_meters,
+                            bind_balance, bind_ranks, bind_logs, bind_reader}) {
         bind(module);
     }
     for (const auto& [name, member] : module.attr("__dict__").cast<py::dict>()) {

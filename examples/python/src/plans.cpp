@@ -9,7 +9,6 @@
 #include <floptally/text/error.hpp>
 
 #include "binding.hpp"
-#include "did_you_mean.hpp"
 #include "units.hpp"
 
 namespace floptally::detail::python {
@@ -21,16 +20,15 @@ const convention& to_convention(py::handle how) {
     if (!py::isinstance<py::str>(how)) {
         throw error("convention", "must be a name or a floptally.Convention, got " + shown(how));
     }
-    const auto name = how.cast<std::string>();
-    try {
-        return convention_named(name);
-    } catch (const error& problem) {
-        std::vector<std::string_view> known;
-        for (const convention* one : conventions::all) {
-            known.push_back(one->name);
-        }
-        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(name, known)));
-    }
+    return with_hint(
+        how.cast<std::string>(), [](std::string_view word) -> const convention& { return convention_named(word); },
+        [] {
+            std::vector<std::string_view> known;
+            for (const convention* each : conventions::all) {
+                known.push_back(each->name);
+            }
+            return known;
+        });
 }
 
 const training_plan& to_plan(py::handle plan) {

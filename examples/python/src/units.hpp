@@ -8,7 +8,6 @@
 
 namespace floptally::detail::python {
 
-void bind_errors(pybind11::module_& module);
 void bind_masks(pybind11::module_& module);
 void bind_plans(pybind11::module_& module);
 void bind_rows(pybind11::module_& module);
@@ -16,6 +15,7 @@ void bind_costs(pybind11::module_& module);
 void bind_tallies(pybind11::module_& module);
 void bind_device_tallies(pybind11::module_& module);
 void bind_breakdowns(pybind11::module_& module);
+void bind_counts(pybind11::module_& module);
 void bind_bytes(pybind11::module_& module);
 void bind_waterfalls(pybind11::module_& module);
 void bind_accelerators(pybind11::module_& module);

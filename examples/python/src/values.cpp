@@ -4,9 +4,9 @@
 
 #include <vector>
 
+#include <floptally/lists/vector.hpp>
+#include <floptally/page_language/nearest.hpp>
 #include <floptally/text/text.hpp>
-
-#include "did_you_mean.hpp"
 
 namespace floptally::detail::python {
 
@@ -103,6 +103,20 @@ view to_view(py::handle word) {
         throw error("view", "must be useful, padded or executed, got " + shown(word));
     }
     return from_word<view>(word.cast<std::string>(), "view", {"useful", "padded", "executed"});
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
+    pages::vector<std::string_view> words;
+    for (const std::string_view each : known) {
+        words.push_back(each);
+    }
+    const std::string_view near = pages::nearest(word, words);
+    return near.empty() || near == word ? std::string() : std::string("; did you mean '").append(near).append("'?");
+}
+
+const error_classes& errors() {
+    static const auto* const made = new error_classes;  // as long as the process
+    return *made;
 }
 
 py::object package_attribute(const char* module, const char* name) {

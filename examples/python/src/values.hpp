@@ -66,8 +66,30 @@ template <class Enum, std::size_t Count>
 /// "useful", "padded" or "executed".
 [[nodiscard]] view to_view(py::handle word);
 
+/// "; did you mean 'lengths'?" where one of the words is near, else nothing.
+[[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
+
+/// What `read` makes of a word; its error names the nearest of those that `known` lists.
+template <class Read, class Known>
+[[nodiscard]] decltype(auto) with_hint(std::string_view word, Read read, Known known) {
+    try {
+        return read(word);
+    } catch (const error& problem) {
+        throw error(problem.field(), std::string(problem.problem()).append(did_you_mean(word, known())));
+    }
+}
+
 /// An attribute of a module of the package: of("_later", "Copy").
 [[nodiscard]] py::object package_attribute(const char* module, const char* name);
+
+/// floptally.Error, floptally.LeftOut and floptally.Overflow, which are written in Python: adapters there raise them
+/// too.
+struct error_classes {
+    py::object error = package_attribute("_errors", "Error");
+    py::object left_out = package_attribute("_errors", "LeftOut");
+    py::object overflow = package_attribute("_errors", "Overflow");
+};
+[[nodiscard]] const error_classes& errors();
 
 /// Below so many integers counting takes less than giving up the GIL and getting it back.
 inline constexpr std::size_t worth_releasing = 4096;

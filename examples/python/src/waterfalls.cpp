@@ -20,7 +20,6 @@
 #include <floptally/parallel/rank_times.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/precision_setting_text.hpp>
 #include <floptally/step/step_account.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/waterfall/component_times.hpp>
@@ -138,28 +137,13 @@ class account_reader {
         const py::object given = value("precision");
         return given.is_none() ? py::object(py::str("bf16")) : given;
     }
-    std::optional<std::string> text(const char* name) const {
-        const py::object given = value(name);
-        if (given.is_none()) {
-            return {};
-        }
-        if (!py::isinstance<py::str>(given)) {
-            throw error(name, "must be a str, got " + shown(given));
-        }
-        return given.cast<std::string>();
-    }
-
     /// FLOPs by the peaks that they run at.
     std::vector<work_at_peak> work(const training_plan& plan, const chosen_peak& peak) const {
         const model_config& model = *of_.as->model;
         const flop_counter counter =
             plan == of_.as->plan ? of_.as->counter : flop_counter(model, conventions::exact, plan);
-        if (const auto precisions = text("precisions")) {
-            const auto name = peak.accelerator.empty() ? std::nullopt : std::optional(peak.accelerator);
-            return mixed_precision(counter, model.parts, plan,
-                                   precision_settings_named(*precisions, name, to_clock_mhz(value("clock_mhz"))),
-                                   peak.tflops)
-                .by_peak(of_.batch);
+        if (const auto precisions = precisions_of(value("precisions"), peak.accelerator, value("clock_mhz"))) {
+            return mixed_precision(counter, model.parts, plan, *precisions, peak.tflops).by_peak(of_.batch);
         }
         return {{counter.evaluate(of_.batch), peak.tflops}};
     }
@@ -209,8 +193,10 @@ class account_reader {
             throw error("microbatches", "is missing; a pipeline runs so many of them in the step");
         }
         const std::uint64_t microbatches = to_count(value("microbatches"), "microbatches", 1, most_microbatches);
-        const auto how = from_word<pipeline_schedule>(text("schedule").value_or(chunks > 1 ? "interleaved" : "1f1b"),
-                                                      "schedule", pipeline_schedule_names);
+        const py::object schedule = value("schedule");
+        const auto how = from_word<pipeline_schedule>(
+            schedule.is_none() ? chunks > 1 ? "interleaved" : "1f1b" : to_text(schedule, "schedule"), "schedule",
+            pipeline_schedule_names);
         const py::gil_scoped_release released;
         const pipeline_order order(how, stages, chunks, microbatches);
         const auto split = pipeline_split::even(num_layers(model.parts), stages, chunks);
