@@ -24,54 +24,100 @@ from ._words import (
 __version__: str
 
 class Mask:
+    """Which keys a query attends, as an immutable value. Made by its static methods."""
+
     @staticmethod
-    def causal() -> Mask: ...
+    def causal() -> Mask:
+        """A query sees itself and what came before: L(L+1)/2."""
     @staticmethod
-    def bidirectional() -> Mask: ...
+    def bidirectional() -> Mask:
+        """Every query sees every key: L²."""
     @staticmethod
-    def sliding_window(tokens: int) -> Mask: ...
+    def sliding_window(tokens: int) -> Mask:
+        """Causal over the last `tokens` tokens, the token itself among them."""
     @staticmethod
-    def window(left: int, right: int) -> Mask: ...
+    def window(left: int, right: int) -> Mask:
+        """`left` keys before and `right` after the query's own; -1 is unlimited."""
     @staticmethod
-    def chunked(tokens: int) -> Mask: ...
+    def chunked(tokens: int) -> Mask:
+        """Causal within consecutive chunks."""
     @staticmethod
-    def top_k(keys: int) -> Mask: ...
+    def top_k(keys: int) -> Mask:
+        """Causal over the `keys` best keys only."""
     @staticmethod
-    def compressed_keys(ratio: int) -> Mask: ...
+    def compressed_keys(ratio: int) -> Mask:
+        """Causal over compressed keys: each complete block of `ratio` tokens is one."""
     @staticmethod
-    def cross_attention() -> Mask: ...
+    def cross_attention() -> Mask:
+        """Every query sees every token of the other side."""
     @staticmethod
-    def encoder() -> Mask: ...
+    def encoder() -> Mask:
+        """Every token of the other side sees every other."""
     @staticmethod
-    def encoder_window(left: int, right: int) -> Mask: ...
+    def encoder_window(left: int, right: int) -> Mask:
+        """Every token of the other side sees `left` before it and `right` after it; -1 is unlimited."""
     @staticmethod
-    def prefix_lm(tokens: int) -> Mask: ...
+    def prefix_lm(tokens: int) -> Mask:
+        """Causal, but the first `tokens` keys are seen by every query."""
     @staticmethod
-    def hstu(*, is_causal: bool = True, contextual: bool = True, max_attn_len: int = 0, min_full_attn_seq_len: int = 0, windowed_targets: bool = True, targets_share_place: bool = False) -> Mask: ...
+    def hstu(
+        *, is_causal: bool = True, contextual: bool = True, max_attn_len: int = 0, min_full_attn_seq_len: int = 0,
+        windowed_targets: bool = True, targets_share_place: bool = False,
+    ) -> Mask:
+        """Contextual rows, history and targets of an HSTU layer."""
     @staticmethod
-    def grid_windows(patches: int, shift: int = 0) -> Mask: ...
+    def grid_windows(patches: int, shift: int = 0) -> Mask:
+        """Within windows of patches x patches of a frame of the vision tower."""
     @staticmethod
-    def clip_squares(prefix: int = 0) -> Mask: ...
+    def clip_squares(prefix: int = 0) -> Mask:
+        """Every patch of a clip sees every other, of all frames."""
     @staticmethod
-    def merged_patches(side: int, line_ends: int = 0) -> Mask: ...
+    def merged_patches(side: int, line_ends: int = 0) -> Mask:
+        """No mask but a unit: patches after side x side of them were merged into one."""
     @staticmethod
-    def measured(name: str) -> Mask: ...
+    def measured(name: str) -> Mask:
+        """No mask but a word that the caller measures and adds by `Tally.add_measured`."""
     @staticmethod
-    def library() -> dict[str, list[str]]: ...
+    def library() -> dict[str, list[str]]:
+        """The library's masks by the names of their texts, each with the numbers that it takes, in order: {"causal":
+        [], "vision.grid_windows": ["window_size", "shift=0"]}. `from_text` reads them."""
     @staticmethod
-    def from_text(text: str) -> Mask: ...
+    def from_text(text: str) -> Mask:
+        """The mask of that name, as `name` has it: "sliding_window(4096)", "vision.grid_windows(7,shift=3)"."""
     @staticmethod
-    def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, causal: bool = False) -> Mask: ...
-    def in_tower(self, tower: Tower) -> Mask: ...
-    def pairs(self, length: int, past: int = 0, keys: int = 0) -> int: ...
+    def from_callable(name: str, count: Callable[..., Any], *, vectorized: bool = False, causal: bool = False) -> Mask:
+        """A mask, or a unit, of one's own: what `count` says of a sequence.
+
+        count(length, past, keys) returns a whole number of pairs (or units), 0 or more. vectorized: count(lengths)
+        takes an int64 array of lengths without a past and returns as many numbers; sequences with a past are refused
+        then. causal: no query sees a later key, so that conventions that halve squares may. On the host only. A name
+        stands for one callable: giving it another is an error.
+        """
+    def in_tower(self, tower: Tower) -> Mask:
+        """The same over the statistics of "text", "vision" or "audio"."""
+    def pairs(self, length: int, past: int = 0, keys: int = 0) -> int:
+        """Attended (query, key) pairs of one sequence of `length` new tokens."""
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """"causal", "sliding_window(4096)", …"""
     @property
-    def tower(self) -> Tower: ...
+    def tower(self) -> Tower:
+        """Whose sequences it is over: "text", "vision" or "audio"."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Row:
+    """One row of a cost: forward FLOPs per unit of a statistic.
+
+    component: as users name it, 1 to 39 characters. unit: "tokens", "count" (sequences), "keys" (tokens of the other
+    side), "squares", "cached", "crossed", "routed", or a Mask, whose attended pairs are then counted. kind: what
+    product it is ("linear", "lm_head", "scores", "values", "state", "router", "norm", …), which decides its
+    backward. flops_per_unit: of the forward, a multiply-add is 2. split: how tensor parallelism deals it ("columns",
+    "rows", "heads", "kv_heads", "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"), units: how
+    many of them there are, inner_units: columns of a key-value head, key-value heads of a fused matrix, width of an
+    expert.
+    """
+
     def __init__(
         self,
         component: str,
@@ -88,39 +134,61 @@ class Row:
         inner_units: int = 0,
     ) -> None: ...
     @property
-    def component(self) -> str: ...
+    def component(self) -> str:
+        """As users name it: "mlp", "attention.core", …"""
     @property
-    def unit(self) -> Statistic | Mask: ...
+    def unit(self) -> Statistic | Mask:
+        """The statistic that it multiplies: its name, or a Mask whose attended pairs are counted."""
     @property
-    def kind(self) -> RowKind: ...
+    def kind(self) -> RowKind:
+        """What product it is, which decides its backward: "linear", "scores", …"""
     @property
-    def flops_per_unit(self) -> int: ...
+    def flops_per_unit(self) -> int:
+        """Useful FLOPs of the forward for one unit; a multiply-add is 2."""
     @property
-    def padded_flops_per_unit(self) -> int: ...
+    def padded_flops_per_unit(self) -> int:
+        """FLOPs of the forward for one unit as kernels run it."""
     @property
-    def parameters(self) -> int: ...
+    def parameters(self) -> int:
+        """Weights stored."""
     @property
-    def weight(self) -> str: ...
+    def weight(self) -> str:
+        """The name of its matrix: "q_proj"; empty where it has none."""
     @property
-    def tower(self) -> Tower: ...
+    def tower(self) -> Tower:
+        """Whose units it counts: "text", "vision" or "audio"."""
     @property
-    def split(self) -> Split: ...
+    def split(self) -> Split:
+        """How tensor parallelism deals it to ranks: "columns", "heads", …"""
     @property
-    def units(self) -> int: ...
+    def units(self) -> int:
+        """How many columns, rows, heads, experts or words are dealt; 0: not said."""
     @property
-    def inner_units(self) -> int: ...
+    def inner_units(self) -> int:
+        """Columns of a key-value head, key-value heads of a fused matrix, or the width of an expert."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Convention:
+    """How FLOPs are counted. `conventions()` lists them."""
+
     @property
-    def name(self) -> ConventionName: ...
+    def name(self) -> ConventionName:
+        """As `convention=` takes it: "exact", "palm", "megatron", …"""
     @property
-    def summary(self) -> str: ...
+    def summary(self) -> str:
+        """A line on what is counted."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 class WeightSetting:
+    """The state of some weights in training.
+
+    weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
+    state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
+    (included): only these. part: "encoder", "layer", "lm_head", …
+    """
+
     def __init__(
         self,
         weights: str = "*",
@@ -132,56 +200,89 @@ class WeightSetting:
         part: str = "*",
     ) -> None: ...
     @property
-    def weights(self) -> str: ...
+    def weights(self) -> str:
+        """The component, or component/weight, that it is about; "*" at its end fits all."""
     @property
-    def state(self) -> WeightState: ...
+    def state(self) -> WeightState:
+        """"trainable", "frozen" or "lora"."""
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """Of the adapter beside each weight; 0 unless `state` is "lora"."""
     @property
-    def first_layer(self) -> int | None: ...
+    def first_layer(self) -> int | None:
+        """The first layer that it holds in, from 0; None: no bound."""
     @property
-    def last_layer(self) -> int | None: ...
+    def last_layer(self) -> int | None:
+        """The last layer that it holds in, itself included; None: no bound."""
     @property
-    def part(self) -> str: ...
+    def part(self) -> str:
+        """The kind of part that it holds in: "encoder", "layer", "lm_head", …; "*" is any."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
 class Plan:
+    """What one process executes in a training step.
+
+    phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of
+    every layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ
+    once more, which is executed and never useful. weights: what trains; of settings that name the same weight the
+    last one holds. recompute_components: components that the backward computes again besides. recompute_every: in
+    the n-th, 2n-th, … layer only. repeated: work that several ranks run though its result is needed once,
+    {"vision.*": 4}: executed by each, useful once. Of names that fit the same the last one holds. indexer: whether
+    those of sparse attention train by a loss of their own: "frozen" (no), "sparse_loss" (over the chosen keys),
+    "dense_loss" (over all), "warm_up" (and attention is over all).
+    """
+
     def __init__(
         self,
         *,
         phase: Phase = "train",
         recompute: Recompute = "none",
         flash_attention: bool = True,
-        weights: Sequence[WeightSetting] = ...,
-        recompute_components: Sequence[str] = ...,
+        weights: Sequence[WeightSetting] = [],
+        recompute_components: Sequence[str] = [],
         recompute_every: int = 1,
         repeated: Mapping[str, int] = {},
         indexer: IndexerTraining = "frozen",
     ) -> None: ...
     @property
-    def phase(self) -> Phase: ...
+    def phase(self) -> Phase:
+        """"train", "forward" or "backward"."""
     @property
-    def recompute(self) -> Recompute: ...
+    def recompute(self) -> Recompute:
+        """What the backward computes again: "none", "full" or "attention"."""
     @property
-    def flash_attention(self) -> bool: ...
+    def flash_attention(self) -> bool:
+        """Whether a fused attention backward computes QKᵀ once more."""
     @property
-    def weights(self) -> list[WeightSetting]: ...
+    def weights(self) -> list[WeightSetting]:
+        """What trains; of settings that name the same weight the last one holds."""
     @property
-    def recompute_components(self) -> list[str]: ...
+    def recompute_components(self) -> list[str]:
+        """Names of components that the backward computes again besides."""
     @property
-    def recompute_every(self) -> int: ...
+    def recompute_every(self) -> int:
+        """n where the n-th, 2n-th, … layer recomputes; 1 is every layer."""
     @property
-    def repeated(self) -> dict[str, int]: ...
+    def repeated(self) -> dict[str, int]:
+        """{weights: ranks} of work that several ranks run, each the whole of it."""
     @property
-    def indexer(self) -> IndexerTraining: ...
+    def indexer(self) -> IndexerTraining:
+        """How indexers of sparse attention train: "frozen", "sparse_loss", "dense_loss" or "warm_up"."""
     def __eq__(self, other: object) -> bool: ...
 
 class Cost:
+    """The row of integer coefficients that a model is, immutable.
+
+    Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row
+    by row.
+    """
+
     @staticmethod
     def from_rows(
-        rows: Iterable[Row | tuple[Any, ...]], *, model_type: str = "rows", notes: Sequence[str] = ...
-    ) -> Cost: ...
+        rows: Iterable[Row | tuple[Any, ...]], *, model_type: str = "rows", notes: Sequence[str] = []
+    ) -> Cost:
+        """A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters])."""
     def flops(
         self,
         *,
@@ -203,7 +304,32 @@ class Cost:
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
-    ) -> Breakdown: ...
+    ) -> Breakdown:
+        """FLOPs of a batch: component x phase x view, as exact ints.
+
+        Everything that is given of the batch is added up.
+
+        Args:
+            lengths: [n] tokens of each sequence; of an encoder-decoder, of its decoder.
+            row_length: with `lengths`: tokens that each row of a BSHD batch is padded to.
+            encoder_lengths: [n] tokens on the encoder's side of each of `lengths`.
+            cu_seqlens: [n + 1] boundaries of a packed row: 0, L1, L1 + L2, ...
+            cu_seqlens_padded: [n + 1] boundaries of the slots that kernels process.
+            cu_seqlens_real: [m + 1] boundaries of the real sequences alone, where `cu_seqlens` has mock sequences
+                after them.
+            num_real_seqs: sequences after these are mock sequences: padded, not useful.
+            attention_mask: [batch, tokens] of 0 and 1: ones are useful, the shape is padded.
+            new_tokens: (n, past) of each sequence: n new tokens after past cached ones.
+            sequences: (contextual, history, targets[, group]) of each sequence of an HSTU model.
+            grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip.
+            images: how many images of the fixed size that the config states.
+            audio_frames: [n] frames of each clip that enters an audio tower.
+            routed: (useful, padded) visits of tokens to experts over all layers, as measured.
+            measured: {name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has.
+            tally: a batch that was counted before.
+            convention: a name, or one of `floptally.conventions()`.
+            plan: what runs and what trains; a step that trains everything where it is not given.
+        """
     def bytes(
         self,
         *,
@@ -230,7 +356,23 @@ class Cost:
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
-    ) -> Bytes: ...
+    ) -> Bytes:
+        """Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
+
+        `flops(...).bytes(...)` in one call. docs/bytes.md says what is moved.
+
+        Args:
+            weight_bits: of a weight as it is read, 1 to 64.
+            gradient_bits: of a weight's gradient.
+            activation_bits: of an operand or a result.
+            cache_bits: of a cached key or value.
+            batches: microbatches of all replicas, each of which reads the weights.
+            distinct_experts: whose weights were read, over all layers and batches, as a router's choices tell; without
+                it
+                weights of experts are an upper bound.
+            plan: what runs and what trains; a step that trains everything where it is not given.
+            lengths, …, tally: as in `Cost.flops`.
+        """
     def total(
         self,
         *,
@@ -253,7 +395,15 @@ class Cost:
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
-    ) -> int: ...
+    ) -> int:
+        """FLOPs of a batch as one exact int: what `flops()` has as its total, for less.
+
+        Args:
+            view: "useful", "padded" or "executed".
+            lengths, …, tally: as in `Cost.flops`.
+            convention: a name, or one of `floptally.conventions()`.
+            plan: what runs and what trains; a step that trains everything where it is not given.
+        """
     def sample_flops(
         self,
         lengths: Integers,
@@ -261,7 +411,8 @@ class Cost:
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         view: ViewName = "useful",
-    ) -> list[int]: ...
+    ) -> list[int]:
+        """FLOPs of each sequence: what balance() takes. They add up to the batch's."""
     def sample_loads(
         self,
         samples: Sequence[Tally],
@@ -270,29 +421,56 @@ class Cost:
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
         view: ViewName = "useful",
-    ) -> list[list[int]]: ...
+    ) -> list[list[int]]:
+        """Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
+
+        loads: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component
+        decides, and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as
+        long a FLOP.
+        """
     @property
-    def model_type(self) -> str: ...
+    def model_type(self) -> str:
+        """The model type that the config names."""
     @property
-    def notes(self) -> list[str]: ...
+    def notes(self) -> list[str]:
+        """What the reader decided where the config is silent."""
     @property
-    def parameters(self) -> int: ...
+    def parameters(self) -> int:
+        """Weights stored: all experts; a tied embedding once."""
     @property
-    def components(self) -> list[str]: ...
+    def components(self) -> list[str]:
+        """Names of its components, in forward order."""
     @property
-    def masks(self) -> list[Mask]: ...
+    def masks(self) -> list[Mask]:
+        """Masks whose attended pairs it counts."""
     @property
-    def rows(self) -> list[Row]: ...
-    def keep(self, word: Mask) -> Cost: ...
+    def rows(self) -> list[Row]:
+        """Its rows: FLOPs of a unit of a statistic each."""
+    def keep(self, word: Mask) -> Cost:
+        """The same model, whose tallies and meters keep a word that it does not count: Mask.measured("loss_tokens")."""
     @property
-    def plan(self) -> Plan: ...
-    def planned(self, plan: Plan) -> Cost: ...
-    def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = ...) -> Cost: ...
+    def plan(self) -> Plan:
+        """What runs and what trains where no plan is given: everything, or what a model with adapters says."""
+    def planned(self, plan: Plan) -> Cost:
+        """The same model, counted by this plan wherever none is given."""
+    def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = []) -> Cost:
+        """The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
+
+        They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that
+        another optimizer steps, as in WeightSetting ("moe.router", "vision.*").
+        """
     def __add__(self, other: Cost) -> Cost: ...
     def __rmul__(self, times: int) -> Cost: ...
     def __eq__(self, other: object) -> bool: ...
 
 class Tally:
+    """Exact sums over sequences: what a batch is reduced to.
+
+    Tally(cost) keeps what that cost needs in that convention and plan, Tally([masks]) those masks, and Tally(other)
+    begins anew with the masks of another. Tallies of the same masks add up over microbatches, ranks and time in any
+    order, bit for bit. Whatever raises leaves a tally as it was.
+    """
+
     def __init__(
         self,
         cost_or_masks: Cost | Tally | Sequence[Mask] | None = None,
@@ -300,30 +478,47 @@ class Tally:
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
     ) -> None: ...
-    def add_lengths(self, lengths: Integers) -> None: ...
-    def add_padded(self, lengths: Integers, row_length: int) -> None: ...
+    def add_lengths(self, lengths: Integers) -> None:
+        """Sequences by their lengths in tokens: [n] integers."""
+    def add_padded(self, lengths: Integers, row_length: int) -> None:
+        """A BSHD batch: rows that are padded to one length."""
     def add_cu_seqlens(
         self,
         cu_seqlens: Integers,
         cu_seqlens_padded: Integers | None = None,
         num_real_seqs: int | None = None,
         cu_seqlens_real: Integers | None = None,
-    ) -> None: ...
-    def add_attention_mask(self, attention_mask: Flags) -> None: ...
-    def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None: ...
-    def add_sequences(self, sequences: HstuSequences) -> None: ...
-    def add_new_tokens(self, new_tokens: NewTokens) -> None: ...
-    def add_grid_thw(self, grid_thw: Grids) -> None: ...
-    def add_audio_frames(self, audio_frames: Integers) -> None: ...
-    def add_routed(self, useful: int, padded: int) -> None: ...
-    def add_measured(self, name: str, useful: int, padded: int | None = None) -> None: ...
-    def get(self, statistic: Statistic, view: CountedView = "useful", tower: Tower = "text") -> int: ...
-    def pairs(self, mask: Mask, view: CountedView = "useful") -> int: ...
+    ) -> None:
+        """Boundaries [n + 1] of a packed row, and of the slots that kernels process. The sequences after num_real_seqs,
+        or after those of cu_seqlens_real, are mock sequences."""
+    def add_attention_mask(self, attention_mask: Flags) -> None:
+        """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
+    def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
+        """Both sides of an encoder-decoder."""
+    def add_sequences(self, sequences: HstuSequences) -> None:
+        """HSTU: a list of (contextual, history, targets[, group])."""
+    def add_new_tokens(self, new_tokens: NewTokens) -> None:
+        """A list of (n, past): n new tokens after past cached ones."""
+    def add_grid_thw(self, grid_thw: Grids) -> None:
+        """Images and clips [n, 3]: frames, rows and columns of patches before merging."""
+    def add_audio_frames(self, audio_frames: Integers) -> None:
+        """Clips of sound [n] by the frames that enter the audio tower."""
+    def add_routed(self, useful: int, padded: int) -> None:
+        """Visits of tokens to experts over all layers, as measured."""
+    def add_measured(self, name: str, useful: int, padded: int | None = None) -> None:
+        """Adds to the word Mask.measured(name), with which this tally was built."""
+    def get(self, statistic: Statistic, view: CountedView = "useful", tower: Tower = "text") -> int:
+        """One sum: "count", "tokens", "keys", "squares", "cached", "crossed" or "routed"."""
+    def pairs(self, mask: Mask, view: CountedView = "useful") -> int:
+        """Attended pairs of one of the masks."""
     @property
-    def masks(self) -> list[Mask]: ...
+    def masks(self) -> list[Mask]:
+        """Masks whose attended pairs it keeps."""
     @property
-    def tokens(self) -> int: ...
-    def words(self) -> npt.NDArray[np.int64]: ...
+    def tokens(self) -> int:
+        """Real tokens, of the text."""
+    def words(self) -> npt.NDArray[np.int64]:
+        """All words as a new int64 array: what a SUM all-reduce takes."""
     @staticmethod
     def from_words(
         cost_or_masks: Cost | Tally | Sequence[Mask] | None,
@@ -331,55 +526,86 @@ class Tally:
         *,
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
-    ) -> Tally: ...
-    def copy(self) -> Tally: ...
+    ) -> Tally:
+        """The tally whose words() were summed elsewhere."""
+    def copy(self) -> Tally:
+        """Another tally with these sums."""
     def __iadd__(self, other: Tally) -> Tally: ...
     def __add__(self, other: Tally) -> Tally: ...
     def __eq__(self, other: object) -> bool: ...
 
 class Breakdown:
+    """FLOPs of a batch: component x phase x view, as exact ints.
+
+    useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute
+    and what a fused attention backward computes again. str() is a table, in a notebook too.
+    """
+
     @property
-    def total(self) -> int: ...
+    def total(self) -> int:
+        """Useful FLOPs of all phases."""
     @property
-    def padded_total(self) -> int: ...
+    def padded_total(self) -> int:
+        """Padded FLOPs of all phases: every slot that kernels process."""
     @property
-    def executed_total(self) -> int: ...
+    def executed_total(self) -> int:
+        """Executed FLOPs of all phases: padded ones, recompute and what a fused backward repeats."""
     @property
-    def useful(self) -> View: ...
+    def useful(self) -> View:
+        """FLOPs of real tokens, a View: what MFU is made of."""
     @property
-    def padded(self) -> View: ...
+    def padded(self) -> View:
+        """FLOPs of every slot that kernels process, a View."""
     @property
-    def executed(self) -> View: ...
+    def executed(self) -> View:
+        """Padded FLOPs, recompute and what a fused backward repeats, a View."""
     @property
-    def model_type(self) -> str: ...
+    def model_type(self) -> str:
+        """The model type that the config names."""
     @property
-    def convention(self) -> ConventionName: ...
+    def convention(self) -> ConventionName:
+        """The name of the convention that it is counted by."""
     @property
-    def plan(self) -> Plan: ...
+    def plan(self) -> Plan:
+        """What ran and what trained."""
     @property
-    def tally(self) -> Tally: ...
+    def tally(self) -> Tally:
+        """The exact sums over the batch that it was counted from."""
     @property
-    def notes(self) -> list[str]: ...
+    def notes(self) -> list[str]:
+        """What the reader decided, and doubts about bounds, peaks and rates."""
     @property
-    def is_upper_bound(self) -> bool: ...
+    def is_upper_bound(self) -> bool:
+        """Whether less may run: the plan trains parts of a model whose rows do not say what they read."""
     @property
-    def padding(self) -> dict[str, int] | None: ...
+    def padding(self) -> dict[str, int] | None:
+        """What the padded FLOPs are spent on, exact ints: useful, in_slots (the rest of the slots of real sequences),
+        mock (sequences without a real token) and vocabulary. None where nothing is padded, or where it was counted
+        before, as a tally or by a meter."""
     @property
-    def statistics(self) -> dict[str, Any]: ...
+    def statistics(self) -> dict[str, Any]:
+        """Sequences, tokens, squares and pairs, useful and padded."""
     @property
-    def mfu(self) -> float: ...
+    def mfu(self) -> float:
+        """Useful FLOPs over the peak; 0.412 is 41.2 %. Needs measure(), as the four below."""
     @property
-    def padded_mfu(self) -> float: ...
+    def padded_mfu(self) -> float:
+        """The same for every slot that kernels process."""
     @property
-    def hfu(self) -> float: ...
+    def hfu(self) -> float:
+        """The same for executed FLOPs."""
     @property
-    def tflops_per_gpu(self) -> float: ...
+    def tflops_per_gpu(self) -> float:
+        """Useful TFLOP/s of one GPU."""
     @property
-    def tokens_per_second(self) -> float: ...
+    def tokens_per_second(self) -> float:
+        """Real tokens, of all GPUs together."""
     @property
-    def mixed_mfu(self) -> float: ...
+    def mixed_mfu(self) -> float:
+        """Each part of the work over the peak of its own precision."""
     @property
-    def mixed_peak_tflops(self) -> float: ...
+    def mixed_peak_tflops(self) -> float:
+        """The one peak that mixed_mfu stands for."""
     def measure(
         self,
         seconds: float,
@@ -391,7 +617,10 @@ class Breakdown:
         precisions: str | None = None,
         peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
-    ) -> Breakdown: ...
+    ) -> Breakdown:
+        """The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.
+        precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, measured);
+        clock_mhz: of the accelerator's boost peak."""
     def waterfall(
         self,
         *,
@@ -419,7 +648,40 @@ class Breakdown:
         component_times: str | PathLike[str] | Mapping[str, Any] | TimesComponents | None = None,
         trace: str | PathLike[str] | None = None,
         modules: str | None = None,
-    ) -> Waterfall: ...
+    ) -> Waterfall:
+        """Where the time of a step went that did this work: from the peak down to the MFU, a line for each cause.
+
+        What is not given is named in the last line and never guessed; what `measure()` was told need not be given
+        again.
+
+        Args:
+            seconds: duration of the step; times that say it themselves need none.
+            gpus: all of the job.
+            accelerator: a name as the driver calls it, or an Accelerator.
+            peak_tflops: dense peak of one GPU, which MFU is stated against; wins over `accelerator`.
+            precision: of that peak; "bf16" where it is not given.
+            precisions: of components and layers, "mlp=fp8,@1-30=fp8".
+            clock_mhz: of the accelerator's boost peak.
+            apart: {name: seconds} of the step that are no work: data wait, exposed communication, the optimizer.
+            rank_work: own work of each rank in any unit, [ranks] ints; or {"largest", "sum", "ranks"}, as two
+                reductions give it.
+            idle_gpus: of `gpus`, those that run none of the work.
+            masked_tiles: a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int.
+            pp: ranks of a pipeline, over which the model's layers are dealt.
+            vpp: chunks of layers on each of them; 1 where it is not given.
+            microbatches: that each pipeline runs in the step.
+            schedule: "gpipe", "1f1b", "interleaved" or "zero_bubble"; 1f1b, or interleaved where vpp is above 1.
+            memory_tbps: bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`.
+            batches: microbatches of all replicas, each of which reads the weights; 1 where it is not given.
+            weight_bits: of a weight as it is read; 16 where it is not given, as the three below.
+            gradient_bits: of a weight's gradient.
+            activation_bits: of an operand or a result.
+            cache_bits: of a cached key or value.
+            component_times: measured times of components: a ModuleTimer, what its times() returns, or the path of such
+                a file.
+            trace: the path of a step's trace, as torch.profiler's export_chrome_trace writes it.
+            modules: components of modules in the trace, before the usual ones: "*.mixer=mamba".
+        """
     def bytes(
         self,
         *,
@@ -429,13 +691,35 @@ class Breakdown:
         cache_bits: int = 16,
         batches: int = 1,
         distinct_experts: int | None = None,
-    ) -> Bytes: ...
+    ) -> Bytes:
+        """Bytes that this work moves between memory and units: component x phase x kind, as exact ints.
+
+        Work of a tally or a meter is taken to have no cached past where it trains, and is an Error where it does not.
+
+        Args:
+            weight_bits: of a weight as it is read, 1 to 64.
+            gradient_bits: of a weight's gradient.
+            activation_bits: of an operand or a result.
+            cache_bits: of a cached key or value.
+            batches: microbatches of all replicas, each of which reads the weights.
+            distinct_experts: whose weights were read, over all layers and batches, as a router's choices tell; without
+                it
+                weights of experts are an upper bound.
+        """
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
-    def to_dict(self) -> dict[str, Any]: ...
+    def to_dict(self) -> dict[str, Any]:
+        """What the program prints as JSON: counts are decimal strings."""
     def _repr_html_(self) -> str: ...
 
 class MaskedTiles:
+    """What attention kernels compute on pairs that no mask lets through.
+
+    Of each tile (queries, keys) with an attended pair a kernel computes all. Add the batch that is counted, as a
+    Meter takes it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over images and sound is
+    left out.
+    """
+
     def __init__(self, cost: Cost, tile: tuple[int, int] = (128, 128)) -> None: ...
     def add(
         self,
@@ -456,92 +740,149 @@ class MaskedTiles:
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
-    ) -> None: ...
-    def executed(self, plan: Plan | None = None) -> int: ...
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+            lengths, …, tally: as in `Cost.flops`.
+        """
+    def executed(self, plan: Plan | None = None) -> int:
+        """FLOPs of those pairs in a training step, as an exact int."""
     def __copy__(self) -> MaskedTiles: ...
     @property
-    def tile(self) -> tuple[int, int]: ...
+    def tile(self) -> tuple[int, int]:
+        """(rows of queries, columns of keys) that a kernel runs at once, in tokens."""
     @property
-    def tally(self) -> Tally: ...
+    def tally(self) -> Tally:
+        """The batch."""
 
 class Accelerator:
+    """A part and its dense peaks, each with its public source."""
+
     @property
-    def name(self) -> str: ...
+    def name(self) -> str:
+        """The name that it has here: "H100 SXM"."""
     @property
-    def vendor(self) -> str: ...
+    def vendor(self) -> str:
+        """Who makes it: "NVIDIA", "AMD", …"""
     @property
-    def form_factor(self) -> str: ...
+    def form_factor(self) -> str:
+        """As the vendor calls its board or package: "SXM5", …"""
     @property
-    def driver_names(self) -> list[str]: ...
+    def driver_names(self) -> list[str]:
+        """What the driver or the framework calls it."""
     @property
-    def dense_tflops(self) -> dict[PrecisionName, float]: ...
+    def dense_tflops(self) -> dict[PrecisionName, float]:
+        """Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there."""
     @property
-    def memory_tbps(self) -> dict[str, float]: ...
+    def memory_tbps(self) -> dict[str, float]:
+        """TB/s of its memory by its names; parts of one name may have several, and what is not published is not there.
+        """
     @property
-    def source(self) -> str: ...
+    def source(self) -> str:
+        """The title of the document that its figures are from."""
     @property
-    def source_url(self) -> str: ...
+    def source_url(self) -> str:
+        """Where that document is."""
     @property
-    def note(self) -> str: ...
+    def note(self) -> str:
+        """What its figures are of, where that needs words."""
     @property
-    def quality(self) -> Quality: ...
-    def peak_tflops(self, precision: Precision = "bf16") -> float: ...
-    def boost_tflops(self, clock_mhz: float, precision: Precision = "bf16") -> float: ...
+    def quality(self) -> Quality:
+        """How good the source is: vendor_document, vendor_slide or third_party."""
+    def peak_tflops(self, precision: Precision = "bf16") -> float:
+        """Dense TFLOP/s of one device, or an Error that names what is published."""
+    def boost_tflops(self, clock_mhz: float, precision: Precision = "bf16") -> float:
+        """Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's."""
 
 class Totals:
+    """What a step, an interval or a run has done.
+
+    Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
+    Error.
+    """
+
     @property
-    def steps(self) -> int: ...
+    def steps(self) -> int:
+        """Steps that ended."""
     @property
-    def seconds(self) -> float: ...
+    def seconds(self) -> float:
+        """Seconds of all those steps, by the clock or as given."""
     @property
-    def gpu_seconds(self) -> float: ...
+    def gpu_seconds(self) -> float:
+        """Those seconds times the GPUs."""
     @property
-    def useful(self) -> int: ...
+    def useful(self) -> int:
+        """FLOPs of real tokens, an exact int."""
     @property
-    def padded(self) -> int: ...
+    def padded(self) -> int:
+        """FLOPs of every slot that kernels processed, an exact int."""
     @property
-    def executed(self) -> int: ...
+    def executed(self) -> int:
+        """Padded FLOPs, recompute and what a fused backward repeats, an exact int."""
     @property
-    def tally(self) -> Tally: ...
+    def tally(self) -> Tally:
+        """The exact sums over all its sequences."""
     @property
-    def min_step_seconds(self) -> float: ...
+    def min_step_seconds(self) -> float:
+        """Seconds of the shortest step, exact."""
     @property
-    def max_step_seconds(self) -> float: ...
+    def max_step_seconds(self) -> float:
+        """Seconds of the longest step, exact."""
     @property
-    def tokens(self) -> int: ...
+    def tokens(self) -> int:
+        """Real tokens; patches or frames of a model without text."""
     @property
-    def padded_tokens(self) -> int: ...
+    def padded_tokens(self) -> int:
+        """Slots of tokens that kernels processed."""
     @property
-    def samples(self) -> int: ...
+    def samples(self) -> int:
+        """Sequences with at least one real token."""
     @property
-    def mfu(self) -> float: ...
+    def mfu(self) -> float:
+        """Useful FLOPs over the peak; 0.412 is 41.2 %."""
     @property
-    def padded_mfu(self) -> float: ...
+    def padded_mfu(self) -> float:
+        """The same for every slot that kernels processed."""
     @property
-    def hfu(self) -> float: ...
+    def hfu(self) -> float:
+        """The same for executed FLOPs."""
     @property
-    def tflops(self) -> float: ...
+    def tflops(self) -> float:
+        """Useful TFLOP/s of all GPUs together."""
     @property
-    def tflops_per_gpu(self) -> float: ...
+    def tflops_per_gpu(self) -> float:
+        """Useful TFLOP/s of one GPU."""
     @property
-    def padded_tflops_per_gpu(self) -> float: ...
+    def padded_tflops_per_gpu(self) -> float:
+        """Padded TFLOP/s of one GPU."""
     @property
-    def executed_tflops_per_gpu(self) -> float: ...
+    def executed_tflops_per_gpu(self) -> float:
+        """Executed TFLOP/s of one GPU."""
     @property
-    def tokens_per_second(self) -> float: ...
+    def tokens_per_second(self) -> float:
+        """Real tokens, of all GPUs together."""
     @property
-    def tokens_per_second_per_gpu(self) -> float: ...
+    def tokens_per_second_per_gpu(self) -> float:
+        """Real tokens, of one GPU."""
     @property
-    def samples_per_second(self) -> float: ...
+    def samples_per_second(self) -> float:
+        """Sequences with at least one real token."""
     @property
-    def useful_fraction(self) -> float: ...
+    def useful_fraction(self) -> float:
+        """Real tokens over slots."""
     @property
-    def useful_flops_fraction(self) -> float: ...
+    def useful_flops_fraction(self) -> float:
+        """Useful over padded FLOPs."""
     @property
-    def step_seconds(self) -> float: ...
-    def percentile(self, percent: float) -> float: ...
+    def step_seconds(self) -> float:
+        """Mean."""
+    def percentile(self, percent: float) -> float:
+        """Seconds that so many per cent of the steps did not exceed, within 0.79 %."""
 
 class DeviceTally:
+    """What floptally.DeviceTally is made of."""
+
     def __init__(
         self,
         cost_or_masks: Cost | Tally | list[Mask] | None,
@@ -563,15 +904,39 @@ class DeviceTally:
         row_length: SupportsIndex | None = None,
         attention_mask: DeviceArray | None = None,
         stream: object = None,
-    ) -> None: ...
-    def snapshot(self, *, reset: bool = False, stream: object = None) -> None: ...
-    def reset(self, *, stream: object = None) -> None: ...
-    def poll(self) -> Tally | None: ...
-    def read(self, *, stream: object = None) -> Tally: ...
+    ) -> None:
+        """Adds arrays that are on the device, in one launch, without a wait: cu_seqlens, lengths or an attention mask.
+        """
+    def snapshot(self, *, reset: bool = False, stream: object = None) -> None:
+        """Keeps what the stream has counted so far for poll(); with reset it begins anew after it. One launch."""
+    def reset(self, *, stream: object = None) -> None:
+        """Begins anew, error included."""
+    def poll(self) -> Tally | None:
+        """The next snapshot that is there, in order, or None. Asks nobody and never waits."""
+    def read(self, *, stream: object = None) -> Tally:
+        """What the stream has counted so far. Waits until it has done all that is queued on it."""
     @property
-    def device(self) -> int: ...
+    def device(self) -> int:
+        """The number of the device."""
 
 class Meter:
+    """What a training loop holds: last step, interval and run.
+
+    gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
+    reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its
+    ranks); or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is
+    reduced before. accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins
+    over it, and peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost
+    peak. clock: any function that returns seconds. precisions: what runs in another precision than `precision`, by
+    component and by layer: "mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator,
+    mixed_peak_tflops.
+
+        with meter.step():
+            for batch in microbatches:
+                train(batch)
+                meter.add(cu_seqlens=batch.cu_seqlens)
+    """
+
     def __init__(
         self,
         cost: Cost,
@@ -589,10 +954,14 @@ class Meter:
         peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
     ) -> None: ...
-    def begin_step(self) -> None: ...
-    def end_step(self, seconds: float | None = None) -> None: ...
-    def discard_step(self) -> None: ...
-    def step(self, seconds: float | None = None) -> MeteredStep: ...
+    def begin_step(self) -> None:
+        """Opens a step, and its clock."""
+    def end_step(self, seconds: float | None = None) -> None:
+        """Ends the step, by the clock or by a time in seconds that is given."""
+    def discard_step(self) -> None:
+        """Forgets the open step: it failed."""
+    def step(self, seconds: float | None = None) -> MeteredStep:
+        """A step as a context manager; one that raises is discarded."""
     def add(
         self,
         *,
@@ -612,52 +981,88 @@ class Meter:
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
         tally: Tally | None = None,
-    ) -> None: ...
-    def add_later(self, batch: Later) -> None: ...
-    def finish(self) -> None: ...
-    def new_tally(self) -> Tally: ...
-    def breakdown(self, span: Span = "interval") -> Breakdown: ...
-    @property
-    def in_step(self) -> bool: ...
-    @property
-    def last_step(self) -> Totals: ...
-    @property
-    def interval(self) -> Totals: ...
-    @property
-    def run(self) -> Totals: ...
-    def reset_interval(self) -> None: ...
-    def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]: ...
-    def state_dict(self) -> dict[str, Any]: ...
-    def load_state_dict(self, state: dict[str, Any]) -> None: ...
-    def step_percentiles(self) -> dict[str, float]: ...
-    def leave_out(self, steps: SupportsIndex) -> None: ...
-    @property
-    def counted(self) -> str: ...
-    @property
-    def reduces(self) -> bool: ...
-    @property
-    def cost(self) -> Cost: ...
-    @property
-    def plan(self) -> Plan: ...
-    @property
-    def convention(self) -> ConventionName: ...
-    @property
-    def gpus(self) -> int: ...
-    @property
-    def peak_tflops(self) -> float: ...
-    @property
-    def accelerator(self) -> str: ...
-    @property
-    def precision(self) -> PrecisionName: ...
-    @property
-    def peak_kind(self) -> PeakKind | Literal["unsaid"]: ...
-    @property
-    def peak_quality(self) -> Quality: ...
+    ) -> None:
+        """Counts one microbatch of the open step.
 
-def accelerator(name: str) -> Accelerator: ...
-def accelerators() -> list[Accelerator]: ...
-def address_of(values: Integers) -> int: ...
-def conventions() -> list[Convention]: ...
+        Args:
+            lengths, …, tally: as in `Cost.flops`.
+        """
+    def add_later(self, batch: Later) -> None:
+        """Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait()
+        and arguments(), the keywords of add() once it is done. One with failed(error) is told there why it cannot be
+        counted, and its step is left out; else that is the error of a later call."""
+    def finish(self) -> None:
+        """Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there."""
+    def new_tally(self) -> Tally:
+        """An empty tally that add(tally=…) takes."""
+    def breakdown(self, span: Span = "interval") -> Breakdown:
+        """FLOPs of the "step", the "interval" or the "run" by component."""
+    @property
+    def in_step(self) -> bool:
+        """Whether a step is open."""
+    @property
+    def last_step(self) -> Totals:
+        """Totals of the step that ended last."""
+    @property
+    def interval(self) -> Totals:
+        """Totals since reset_interval(), or since the first step."""
+    @property
+    def run(self) -> Totals:
+        """Totals of all steps."""
+    def reset_interval(self) -> None:
+        """As after each line of a log."""
+    def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
+        """What a logger takes: name to value, of the "step", the "interval" or the "run"."""
+    def state_dict(self) -> dict[str, Any]:
+        """The run's totals for a checkpoint: a dict of strings, numbers and lists."""
+    def load_state_dict(self, state: dict[str, Any]) -> None:
+        """Goes on from a checkpoint, before the first step."""
+    def step_percentiles(self) -> dict[str, float]:
+        """Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %."""
+    def leave_out(self, steps: SupportsIndex) -> None:
+        """Another number of first steps that step_percentiles leaves out."""
+    @property
+    def counted(self) -> str:
+        """Whose FLOPs its numbers are, over whose GPUs: "summed over 16 ranks", "of 1 GPU"."""
+    @property
+    def reduces(self) -> bool:
+        """True where it sums over ranks itself."""
+    @property
+    def cost(self) -> Cost:
+        """The model that it counts."""
+    @property
+    def plan(self) -> Plan:
+        """What runs and what trains."""
+    @property
+    def convention(self) -> ConventionName:
+        """The name of the convention that it counts by."""
+    @property
+    def gpus(self) -> int:
+        """GPUs whose peak the rates are of: all that work on the sequences counted."""
+    @property
+    def peak_tflops(self) -> float:
+        """Dense TFLOP/s of one GPU that an MFU is a share of."""
+    @property
+    def accelerator(self) -> str:
+        """The name of the part; empty where the peak was given."""
+    @property
+    def precision(self) -> PrecisionName:
+        """That of the peak: "bf16", …"""
+    @property
+    def peak_kind(self) -> PeakKind | Literal["unsaid"]:
+        """datasheet, boost or measured; unsaid where a number was given alone."""
+    @property
+    def peak_quality(self) -> Quality:
+        """How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party."""
+
+def accelerator(name: str) -> Accelerator:
+    """The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole."""
+def accelerators() -> list[Accelerator]:
+    """Every known part."""
+def address_of(values: Integers) -> int:
+    """Where integers are read from: the array's own memory, or that of a copy of a list."""
+def conventions() -> list[Convention]:
+    """Every convention, the default `exact` first."""
 def cost(
     config: str,
     *,
@@ -665,9 +1070,10 @@ def cost(
     mla: LatentAttention = "expanded",
     mtp: int = 0,
     padded_vocab_size: int = 0,
-    page: Sequence[tuple[str, str]] = ...,
+    page: Sequence[tuple[str, str]] = [],
     strict: bool = False,
-) -> Cost: ...
+) -> Cost:
+    """The cost of a model by the JSON of its config, or by its path; page: texts of pages and their files."""
 def flops(
     config: ConfigLike,
     *,
@@ -694,10 +1100,32 @@ def flops(
     padded_vocab_size: int = 0,
     page: PageLike | Sequence[PageLike] | None = None,
     strict: bool = False,
-) -> Breakdown: ...
-def models() -> list[str]: ...
-def readable(flops: int) -> str: ...
-def run_program(arguments: Sequence[str | bytes]) -> int: ...
+) -> Breakdown:
+    """FLOPs of one batch: component x phase x view, as exact ints.
+
+    Everything that is given of the batch is added up. To count every step, keep the cost: `model =
+    floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
+
+    Args:
+        config: what `floptally.cost` takes, or a `Cost`.
+        lengths, …, tally: as in `Cost.flops`.
+        convention: a name, or one of `floptally.conventions()`.
+        plan: what runs and what trains; a step that trains everything where it is not given.
+        mla: core of latent attention, "expanded" or "absorbed".
+        mtp: layers of multi-token prediction that are trained.
+        padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
+        page: how the config of a model that is not known is read: the path or the text of a page, or several.
+        strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
+
+    Raises:
+        floptally.Error: bad input, with the name of the field; a `ValueError`.
+    """
+def models() -> list[str]:
+    """The model types that cost() knows."""
+def readable(flops: int) -> str:
+    """FLOPs in words: "421.65 TFLOP"."""
+def run_program(arguments: Sequence[str | bytes]) -> int:
+    """The program floptally: its exit status. The first argument is its name."""
 
 def balance(
     costs: Costs,
@@ -739,9 +1167,11 @@ class ParallelLayout:
         """dp x cp x tp x pp ranks; `order` is Megatron's, the fastest axis first. `world_size` is compared where it is
         given."""
     @property
-    def rank(self) -> int: ...
+    def rank(self) -> int:
+        """This rank in the whole job, from 0."""
     @property
-    def world_size(self) -> int: ...
+    def world_size(self) -> int:
+        """Ranks of the whole job."""
     @property
     def coordinates(self) -> dict[Axis, int]:
         """{"tp": …, "cp": …, "dp": …, "pp": …} of this rank."""
@@ -822,7 +1252,8 @@ def _bytes(
     cache_bits: int = 16,
     batches: int = 1,
     distinct_experts: int | None = None,
-) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]: ...
+) -> tuple[str, str, str, dict[str, dict[str, dict[str, int]]]]:
+    """What `Bytes` is made of: its JSON, its table, the JSON of that, its phases."""
 def _mbu(
     work: Breakdown,
     *,
@@ -836,9 +1267,15 @@ def _mbu(
     cache_bits: int = 16,
     batches: int = 1,
     distinct_experts: int | None = None,
-) -> tuple[float, bool, float | None]: ...
-def _waterfall(work: Breakdown, said: dict[str, Any], kernel_rate: float | None) -> dict[str, Any]: ...
-def _times_of_trace(work: Breakdown, path: str, modules: str | None) -> tuple[str, list[str]]: ...
-def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]: ...
-def _line_text(line: Any) -> str: ...
-def _compare(experiments: Sequence[Any]) -> tuple[Any, ...]: ...
+) -> tuple[float, bool, float | None]:
+    """What `Bytes.mbu` is."""
+def _waterfall(work: Breakdown, said: dict[str, Any], kernel_rate: float | None) -> dict[str, Any]:
+    """What `Waterfall` is made of."""
+def _times_of_trace(work: Breakdown, path: str, modules: str | None) -> tuple[str, list[str]]:
+    """Measured times of a trace: their JSON and notes."""
+def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]:
+    """Steps and layers of a log's text, a tuple each."""
+def _line_text(line: Any) -> str:
+    """A TrainLine or a LayerLine as logs have it."""
+def _compare(experiments: Sequence[Any]) -> tuple[Any, ...]:
+    """A tuple for each run: name, rates, MFU and speed-up."""

@@ -43,9 +43,8 @@ precision to_precision(py::handle used) {
 }
 
 template <auto Text>
-void text_property(const py::class_<accelerator>& type, const char* name, const char* meaning) {
-    property(
-        type, name, [](const accelerator& a) { return std::string(a.*Text); }, meaning);
+void text_property(const py::class_<accelerator>& type, const char* name) {
+    property(type, name, [](const accelerator& a) { return std::string(a.*Text); });
 }
 
 }  // namespace
@@ -111,71 +110,50 @@ void warn_if_absurd(double mfu, counted_passes counted) {
 }
 
 void bind_accelerators(py::module_& module) {
-    const py::class_<accelerator> type(module, "Accelerator",
-                                       "A part and its dense peaks, each with its public source.");
+    const py::class_<accelerator> type = new_class<accelerator>(module, "Accelerator");
     made_elsewhere(type, "floptally.accelerator(name)");
-    text_property<&accelerator::name>(type, "name", "The name that it has here: \"H100 SXM\".");
-    text_property<&accelerator::vendor>(type, "vendor", "Who makes it: \"NVIDIA\", \"AMD\", …");
-    text_property<&accelerator::form_factor>(type, "form_factor",
-                                             "As the vendor calls its board or package: \"SXM5\", …");
-    text_property<&accelerator::note>(type, "note", "What its figures are of, where that needs words.");
-    property(
-        type, "source", [](const accelerator& a) { return std::string(a.source.title); },
-        "The title of the document that its figures are from.");
-    property(
-        type, "source_url", [](const accelerator& a) { return std::string(a.source.url); }, "Where that document is.");
-    property(
-        type, "quality", [](const accelerator& a) { return std::string(name(a.quality)); },
-        "How good the source is: vendor_document, vendor_slide or third_party.");
-    property(
-        type, "driver_names",
-        [](const accelerator& a) {
-            py::list names;
-            for (const std::string_view each : a.driver_names) {
-                if (!each.empty()) {
-                    names.append(std::string(each));
-                }
+    text_property<&accelerator::name>(type, "name");
+    text_property<&accelerator::vendor>(type, "vendor");
+    text_property<&accelerator::form_factor>(type, "form_factor");
+    text_property<&accelerator::note>(type, "note");
+    property(type, "source", [](const accelerator& a) { return std::string(a.source.title); });
+    property(type, "source_url", [](const accelerator& a) { return std::string(a.source.url); });
+    property(type, "quality", [](const accelerator& a) { return std::string(name(a.quality)); });
+    property(type, "driver_names", [](const accelerator& a) {
+        py::list names;
+        for (const std::string_view each : a.driver_names) {
+            if (!each.empty()) {
+                names.append(std::string(each));
             }
-            return names;
-        },
-        "What the driver or the framework calls it.");
-    property(
-        type, "dense_tflops",
-        [](const accelerator& a) {
-            py::dict peaks;
-            for (std::size_t i = 0; i < precision_count; ++i) {
-                const auto which = static_cast<precision>(i);
-                if (a.published_tflops(which) > 0) {
-                    peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
-                }
+        }
+        return names;
+    });
+    property(type, "dense_tflops", [](const accelerator& a) {
+        py::dict peaks;
+        for (std::size_t i = 0; i < precision_count; ++i) {
+            const auto which = static_cast<precision>(i);
+            if (a.published_tflops(which) > 0) {
+                peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
             }
-            return peaks;
-        },
-        "Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there.");
-    property(
-        type, "memory_tbps",
-        [](const accelerator& a) {
-            py::dict rates;
-            for (const std::string_view each : names_with_memory(a)) {
-                rates[py::str(std::string(each))] = memory_tbps_named(each);
-            }
-            return rates;
-        },
-        "TB/s of its memory by its names; parts of one name may have several, and what is not published is not there.");
-    method(
-        type, "peak_tflops(self, precision='bf16')",
-        "Dense TFLOP/s of one device, or an Error that names what is published.",
-        [](const accelerator& a, const arguments& given) { return a.peak_tflops(to_precision(given["precision"])); });
-    method(type, "boost_tflops(self, clock_mhz, precision='bf16')",
-           "Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's.",
-           [](const accelerator& a, const arguments& given) {
-               return a.boost_tflops(to_precision(given["precision"]), given.number("clock_mhz"));
-           });
+        }
+        return peaks;
+    });
+    property(type, "memory_tbps", [](const accelerator& a) {
+        py::dict rates;
+        for (const std::string_view each : names_with_memory(a)) {
+            rates[py::str(std::string(each))] = memory_tbps_named(each);
+        }
+        return rates;
+    });
+    method(type, "peak_tflops", [](const accelerator& a, const arguments& given) {
+        return a.peak_tflops(to_precision(given["precision"]));
+    });
+    method(type, "boost_tflops", [](const accelerator& a, const arguments& given) {
+        return a.boost_tflops(to_precision(given["precision"]), given.number("clock_mhz"));
+    });
     shown_as(type, [](const accelerator& a) { return "<Accelerator " + std::string(a.name) + ">"; });
-    function(module, "accelerator(name)",
-             "The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole.",
-             [](const arguments& given) { return accelerator_named(given.text("name")); });
-    function(module, "accelerators()", "Every known part.",
+    function(module, "accelerator", [](const arguments& given) { return accelerator_named(given.text("name")); });
+    function(module, "accelerators",
              [](const arguments&) { return std::vector<accelerator>(accelerators().begin(), accelerators().end()); });
 }
 

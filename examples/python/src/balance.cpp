@@ -223,17 +223,7 @@ py::object balanced(const arguments& given) {
 }  // namespace
 
 void bind_balance(py::module_& module) {
-    function(module,
-             "balance(costs, ranks, *, mode='equal_count', seed='best', sizes=None, capacity=None, groups=None, "
-             "budget=None, fineness=1024)",
-             R"(Samples to ranks so that the largest load is small: the same costs give the same assignment everywhere.
-
-costs: of each sample, [n] ints (of any size), or floats; [n, loads] for several loads at once.
-mode: "equal_count" (as many samples on every rank), "free", or "capacity" (`sizes` of a rank add up to `capacity` at
-most). groups: samples of one number stay on one rank. seed: "best", "longest_first", "differencing". budget: exchanges
-to look at, 0 for the seeds alone. fineness: more than 16 samples end where the largest load is within 1 / fineness of
-the lower bound, with 0 at the bound or where nothing helps; fewer end at the optimum.)",
-             [](const arguments& given) { return balanced(given); });
+    function(module, "balance", [](const arguments& given) { return balanced(given); });
 }
 
 }  // namespace floptally::detail::python

@@ -33,9 +33,9 @@ std::vector<std::string> listed(std::string_view text) {
 
 }  // namespace
 
-definition::definition(std::string_view written, std::string meaning, const char* self)
-    : name(written.substr(0, written.find('('))), called(name) {
-    std::vector<std::string> parts = listed(written.substr(name.size() + 1, written.size() - name.size() - 2));
+definition::definition(std::string own_name, std::string_view written, const char* meaning, const char* self)
+    : name(std::move(own_name)), called(name) {
+    std::vector<std::string> parts = listed(written);
     if (!parts.empty() && parts.front() == "self") {
         parts.erase(parts.begin());
     }
@@ -170,11 +170,9 @@ PyObject* raised() noexcept {
     return nullptr;
 }
 
-definition& defined(std::string_view written, std::string meaning, const char* self, vectorcall as) {
-    auto& made = *new definition(written, std::move(meaning), self);  // as long as the process
-    made.method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(as));
-    return made;
-}
+constexpr stub_entry stub[] = {
+#include "signatures.inc"
+};
 
 }  // namespace
 
@@ -209,14 +207,33 @@ bool take_value(py::handle self, const std::type_info& type, void* made) {
     return true;
 }
 
-const definition* add_method(py::handle type, std::string_view written, std::string meaning, vectorcall as) {
-    definition& made = defined(written, std::move(meaning), "$self, /", as);
-    if (made.name == "__init__") {
-        made.called = type.attr("__name__").cast<std::string>();
+const stub_entry* find_stub(std::string_view name) {
+    const auto* const found =
+        std::find_if(std::begin(stub), std::end(stub), [&](const auto& e) { return e.name == name; });
+    return found == std::end(stub) ? nullptr : found;
+}
+
+const definition* bind(binds as, py::handle to, const char* name, vectorcall function, const char* parameters) {
+    const auto owner = to.attr("__name__").cast<std::string>();
+    const stub_entry* const said = find_stub(as == binds::function ? name : owner + "." + name);
+    if (said == nullptr && parameters == nullptr) {
+        throw std::logic_error(owner + "." + name + " is not in _core.pyi");
     }
-    py::setattr(type, made.name.c_str(),
-                py::reinterpret_steal<py::object>(
-                    PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &made.method)));
+    constexpr const char* first[] = {"$self, /", "", "$module, /"};
+    auto& made = *new definition(name, parameters != nullptr ? parameters : said->parameters,
+                                 said != nullptr ? said->meaning : "",
+                                 first[static_cast<std::size_t>(as)]);  // as long as the process
+    made.called = made.name == "__init__" ? owner : made.name;
+    made.method.ml_meth = reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(function));
+    PyObject* const own = as == binds::method
+                              ? PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(to.ptr()), &made.method)
+                              : PyCFunction_NewEx(&made.method, as == binds::function ? to.ptr() : nullptr,
+                                                  py::str("floptally").ptr());  // where users find it
+    auto bound = py::reinterpret_steal<py::object>(own);
+    if (as == binds::static_method) {
+        bound = py::reinterpret_steal<py::object>(PyStaticMethod_New(bound.ptr()));
+    }
+    py::setattr(to, name, bound);
     return &made;
 }
 
@@ -244,21 +261,7 @@ void made_elsewhere(py::handle type, const std::string& makers) {
         py::reinterpret_steal<py::object>(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &refusal)));
 }
 
-const definition* add_static(py::handle type, std::string_view written, std::string meaning, vectorcall as) {
-    definition& made = defined(written, std::move(meaning), "", as);
-    const auto bare = py::reinterpret_steal<py::object>(PyCFunction_NewEx(&made.method, nullptr, nullptr));
-    py::setattr(type, made.name.c_str(), py::reinterpret_steal<py::object>(PyStaticMethod_New(bare.ptr())));
-    return &made;
-}
-
-const definition* add_function(py::module_& module, std::string_view written, std::string meaning, vectorcall as) {
-    definition& made = defined(written, std::move(meaning), "$module, /", as);
-    module.attr(made.name.c_str()) = py::reinterpret_steal<py::object>(
-        PyCFunction_NewEx(&made.method, module.ptr(), py::str("floptally").ptr()));  // where users find it
-    return &made;
-}
-
-void add_property(py::handle type, const char* name, const char* meaning, py::object (*as)(PyObject*)) {
+void add_property(py::handle type, const char* name, py::object (*as)(PyObject*)) {
     const auto get = [](PyObject* self, void* read) noexcept -> PyObject* {
         try {
             return reinterpret_cast<py::object (*)(PyObject*)>(read)(self).release().ptr();
@@ -266,7 +269,9 @@ void add_property(py::handle type, const char* name, const char* meaning, py::ob
             return raised();
         }
     };
-    auto& made = *new PyGetSetDef{name, get, nullptr, meaning, reinterpret_cast<void*>(as)};  // as long as the process
+    const stub_entry* const said = find_stub(type.attr("__name__").cast<std::string>() + "." + name);
+    auto& made = *new PyGetSetDef{name, get, nullptr, said == nullptr ? nullptr : said->meaning,
+                                  reinterpret_cast<void*>(as)};  // as long as the process
     py::setattr(
         type, name,
         py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &made)));

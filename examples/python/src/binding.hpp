@@ -22,15 +22,15 @@
 /// @file
 /// Functions and members of the extension's classes. CPython calls them by its vectorcall protocol (PEP 590) with the
 /// arguments where they stand: pybind11 would make a tuple, a dict and a string for each name of every call, which
-/// takes longer than counting a batch. A function is written as Python shows it, "add_padded(self, lengths,
-/// row_length)", and that text is what its calls are held against, what `inspect` and `help` show, and where its
-/// defaults stand.
+/// takes longer than counting a batch. Parameters, defaults and docstrings are those of floptally/_core.pyi: what a
+/// type checker reads is what calls are held against and what `inspect` and `help` show.
 
 namespace floptally::detail::python {
 
 /// A function as it is written in Python. Lives as long as the process.
 struct definition {
-    definition(std::string_view written, std::string meaning, const char* self);
+    /// `self` is how CPython writes its first argument.
+    definition(std::string own_name, std::string_view written, const char* meaning, const char* self);
 
     struct parameter {
         std::string name;
@@ -45,6 +45,21 @@ struct definition {
     std::string text;            ///< as `inspect` and `help` read it
     PyMethodDef method{};
 };
+
+/// What the stub says of a class, or of a function by its class and name ("Meter.add").
+struct stub_entry {
+    std::string_view name;
+    std::string_view parameters;
+    const char* meaning;
+};
+/// Null where it has none.
+[[nodiscard]] const stub_entry* find_stub(std::string_view name);
+
+/// A class with the docstring that the stub has.
+template <class T>
+[[nodiscard]] py::class_<T> new_class(py::module_& module, const char* name) {
+    return {module, name, find_stub(name)->meaning};
+}
 
 /// A type as an error names it: "a floptally.Plan", "a list of str".
 template <class T>
@@ -210,32 +225,32 @@ template <class Function>
 
 using vectorcall = PyObject* (*)(PyObject*, PyObject* const*, Py_ssize_t, PyObject*);
 
-/// Makes a member of a class or a function of a module; `self` is how CPython writes its first argument.
-[[nodiscard]] const definition* add_method(py::handle type, std::string_view written, std::string meaning,
-                                           vectorcall as);
-[[nodiscard]] const definition* add_static(py::handle type, std::string_view written, std::string meaning,
-                                           vectorcall as);
-[[nodiscard]] const definition* add_function(py::module_& module, std::string_view written, std::string meaning,
-                                             vectorcall as);
-void add_property(py::handle type, const char* name, const char* meaning, py::object (*as)(PyObject*));
+/// Makes a member of a class, static or not, or a function of a module. `parameters`: of one that the stub need not
+/// have.
+enum class binds : std::uint8_t { method, static_method, function };
+[[nodiscard]] const definition* bind(binds as, py::handle to, const char* name, vectorcall function,
+                                     const char* parameters = nullptr);
+void add_property(py::handle type, const char* name, py::object (*as)(PyObject*));
 
 template <class Function>
-const definition& method(py::handle type, const std::string& written, std::string meaning, Function) {
-    definition_of<Function> = add_method(type, written, std::move(meaning), &call<Function>);
-    return *definition_of<Function>;
+void method(py::handle type, const char* name, Function) {
+    definition_of<Function> = bind(binds::method, type, name, &call<Function>);
 }
 template <class Function>
-void static_method(py::handle type, const std::string& written, std::string meaning, Function) {
-    definition_of<Function> = add_static(type, written, std::move(meaning), &call<Function>);
+void special_method(py::handle type, const char* name, const char* parameters, Function) {
+    definition_of<Function> = bind(binds::method, type, name, &call<Function>, parameters);
 }
 template <class Function>
-void function(py::module_& module, const std::string& written, std::string meaning, Function) {
-    definition_of<Function> = add_function(module, written, std::move(meaning), &call<Function>);
+void static_method(py::handle type, const char* name, Function) {
+    definition_of<Function> = bind(binds::static_method, type, name, &call<Function>);
 }
-
 template <class Function>
-void property(py::handle type, const char* name, Function, const char* meaning = nullptr) {
-    add_property(type, name, meaning, &invoke<Function>);
+void function(py::handle module, const char* name, Function) {
+    definition_of<Function> = bind(binds::function, module, name, &call<Function>);
+}
+template <class Function>
+void property(py::handle type, const char* name, Function) {
+    add_property(type, name, &invoke<Function>);
 }
 
 /// The value of a new object that `__init__` or `__setstate__` makes; one that has a value keeps it.
@@ -249,8 +264,8 @@ void construct(py::handle self, std::unique_ptr<T> made) {
 
 /// `__init__` by a lambda that returns a T.
 template <class T, class Function>
-const definition& constructor(const py::class_<T>& type, const std::string& written, std::string meaning, Function) {
-    return method(type, written, std::move(meaning), [](py::handle self, const arguments& given) {
+void constructor(const py::class_<T>& type, Function) {
+    method(type, "__init__", [](py::handle self, const arguments& given) {
         construct<T>(self, std::unique_ptr<T>(new T(Function{}(given))));
     });
 }
@@ -261,7 +276,7 @@ void made_elsewhere(py::handle type, const std::string& makers);
 /// An operator of two objects of one class; of another it does not know it.
 template <class T, class Function>
 void operation(const py::class_<T>& type, const char* name, Function) {
-    method(type, std::string(name) + "(self, other)", "", [](py::handle self, const arguments& given) -> py::object {
+    special_method(type, name, "self, other", [](py::handle self, const arguments& given) -> py::object {
         const py::object other = given["other"];
         if (!py::isinstance<T>(other)) {
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
@@ -280,24 +295,24 @@ void equality(const py::class_<T>& type) {
 template <class T, class Key>
 void equality(const py::class_<T>& type, Key) {
     operation(type, "__eq__", [](const T& a, const T& b) { return to_object(Key{}(a)).equal(to_object(Key{}(b))); });
-    method(type, "__hash__(self)", "",
-           [](const T& value, const arguments&) { return py::hash(to_object(Key{}(value))); });
+    special_method(type, "__hash__", "self",
+                   [](const T& value, const arguments&) { return py::hash(to_object(Key{}(value))); });
 }
 
 template <class T, class Text>
 void shown_as(const py::class_<T>& type, Text) {
-    method(type, "__repr__(self)", "", [](const T& value, const arguments&) { return Text{}(value); });
+    special_method(type, "__repr__", "self", [](const T& value, const arguments&) { return Text{}(value); });
 }
 
 /// Pickles by two lambdas: the state of a value, and a value of a state, or what makes that of an object. What an
 /// object keeps in its `__dict__`, as one of a subclass does, goes with it.
 template <class T, class State, class OfState>
 void pickles(const py::class_<T>& type, State, OfState) {
-    method(type, "__getstate__(self)", "", [](py::handle self, const arguments&) {
+    special_method(type, "__getstate__", "self", [](py::handle self, const arguments&) {
         return py::make_tuple(State{}(self_as<T&>(self.ptr())),
                               py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none());
     });
-    method(type, "__setstate__(self, state)", "", [](py::handle self, const arguments& given) {
+    special_method(type, "__setstate__", "self, state", [](py::handle self, const arguments& given) {
         const py::tuple state(given["state"]);
         if constexpr (std::is_invocable_v<OfState, py::handle, py::object>) {
             OfState{}(self, state[0]);

@@ -175,110 +175,64 @@ py::object view_of(const counted_work& b) {
 }
 
 template <double utilization::*Rate>
-void rate(const py::class_<counted_work>& type, const char* name, const char* meaning) {
-    property(
-        type, name,
-        [](const counted_work& b) {
-            if (!b.mfu) {
-                throw error("seconds", "no step was measured: see Breakdown.measure()");
-            }
-            return b.mfu->utilization.*Rate;
-        },
-        meaning);
+void rate(const py::class_<counted_work>& type, const char* name) {
+    property(type, name, [](const counted_work& b) {
+        if (!b.mfu) {
+            throw error("seconds", "no step was measured: see Breakdown.measure()");
+        }
+        return b.mfu->utilization.*Rate;
+    });
 }
 
 template <double mixed_precision_rate::*Rate>
-void mixed_rate(const py::class_<counted_work>& type, const char* name, const char* meaning) {
-    property(
-        type, name,
-        [](const counted_work& b) {
-            if (!b.mfu || !b.mfu->mixed) {
-                throw error("precisions", "none were given: see Breakdown.measure()");
-            }
-            return (*b.mfu->mixed).*Rate;
-        },
-        meaning);
+void mixed_rate(const py::class_<counted_work>& type, const char* name) {
+    property(type, name, [](const counted_work& b) {
+        if (!b.mfu || !b.mfu->mixed) {
+            throw error("precisions", "none were given: see Breakdown.measure()");
+        }
+        return (*b.mfu->mixed).*Rate;
+    });
 }
 
 }  // namespace
 
 void bind_breakdowns(py::module_& module) {
-    const py::class_<counted_work> type(module, "Breakdown",
-                                        R"(FLOPs of a batch: component x phase x view, as exact ints.
-
-useful: real tokens, what MFU is made of. padded: every slot that kernels process. executed: padded, plus recompute and
-what a fused attention backward computes again. str() is a table, in a notebook too.)");
+    const py::class_<counted_work> type = new_class<counted_work>(module, "Breakdown");
     made_elsewhere(type, "floptally.flops(config, …), Cost.flops(…) or Meter.breakdown()");
-    property(
-        type, "total", [](const counted_work& b) { return b.work.total(view::useful); }, "Useful FLOPs of all phases.");
-    property(
-        type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); },
-        "Padded FLOPs of all phases: every slot that kernels process.");
-    property(
-        type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); },
-        "Executed FLOPs of all phases: padded ones, recompute and what a fused backward repeats.");
-    property(
-        type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); },
-        "FLOPs of real tokens, a View: what MFU is made of.");
-    property(
-        type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); },
-        "FLOPs of every slot that kernels process, a View.");
-    property(
-        type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); },
-        "Padded FLOPs, recompute and what a fused backward repeats, a View.");
-    property(
-        type, "model_type", [](const counted_work& b) { return b.as->model->model_type; },
-        "The model type that the config names.");
-    property(
-        type, "convention", [](const counted_work& b) { return b.convention_name(); },
-        "The name of the convention that it is counted by.");
-    property(
-        type, "plan", [](const counted_work& b) { return b.as->plan; }, "What ran and what trained.");
-    property(
-        type, "tally", [](const counted_work& b) { return b.batch; },
-        "The exact sums over the batch that it was counted from.");
-    property(
-        type, "notes", [](const counted_work& b) { return notes_of(b.whole()); },
-        "What the reader decided, and doubts about bounds, peaks and rates.");
-    property(
-        type, "is_upper_bound", [](const counted_work& b) { return b.work.is_upper_bound(); },
-        "Whether less may run: the plan trains parts of a model whose rows do not say what they read.");
-    property(
-        type, "padding", [](py::handle self) { return package_attribute("_breakdown", "padding_of")(self); },
-        "What the padded FLOPs are spent on, exact ints: useful, in_slots (the rest of the slots of real sequences), "
-        "mock (sequences without a real token) and vocabulary. None where nothing is padded, or where it was counted "
-        "before, as a tally or by a meter.");
-    property(
-        type, "statistics", [](const counted_work& b) { return statistics_of(b); },
-        "Sequences, tokens, squares and pairs, useful and padded.");
-    method(type,
-           "measure(self, seconds, *, gpus, accelerator=None, peak_tflops=None, precision='bf16', precisions=None, "
-           "peak_kind=None, clock_mhz=None)",
-           "The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs. "
-           "precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, "
-           "measured); clock_mhz: of the accelerator's boost peak.",
-           [](const counted_work& b, const arguments& given) { return measured(b, given); });
+    property(type, "total", [](const counted_work& b) { return b.work.total(view::useful); });
+    property(type, "padded_total", [](const counted_work& b) { return b.work.total(view::padded); });
+    property(type, "executed_total", [](const counted_work& b) { return b.work.total(view::executed); });
+    property(type, "useful", [](const counted_work& b) { return view_of<view::useful>(b); });
+    property(type, "padded", [](const counted_work& b) { return view_of<view::padded>(b); });
+    property(type, "executed", [](const counted_work& b) { return view_of<view::executed>(b); });
+    property(type, "model_type", [](const counted_work& b) { return b.as->model->model_type; });
+    property(type, "convention", [](const counted_work& b) { return b.convention_name(); });
+    property(type, "plan", [](const counted_work& b) { return b.as->plan; });
+    property(type, "tally", [](const counted_work& b) { return b.batch; });
+    property(type, "notes", [](const counted_work& b) { return notes_of(b.whole()); });
+    property(type, "is_upper_bound", [](const counted_work& b) { return b.work.is_upper_bound(); });
+    property(type, "padding", [](py::handle self) { return package_attribute("_breakdown", "padding_of")(self); });
+    property(type, "statistics", [](const counted_work& b) { return statistics_of(b); });
+    method(type, "measure", [](const counted_work& b, const arguments& given) { return measured(b, given); });
     property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
-    method(type, "to_dict(self)", "What the program prints as JSON: counts are decimal strings.",
+    method(type, "to_dict",
            [](const counted_work& b, const arguments&) { return json_object(report_json(b.whole())); });
-    method(type, "__str__(self)", "", [](const counted_work& b, const arguments&) { return report_table(b.whole()); });
-    method(type, "_repr_html_(self)", "", [](const counted_work& b, const arguments&) {
+    special_method(type, "__str__", "self",
+                   [](const counted_work& b, const arguments&) { return report_table(b.whole()); });
+    method(type, "_repr_html_", [](const counted_work& b, const arguments&) {
         return package_attribute("_html", "to_html")(table_json(floptally::table_of(b.whole())));
     });
     shown_as(type, [](const counted_work& b) {
         return "<Breakdown of " + b.as->model->model_type + ": " + to_string(b.work.total()) + " useful FLOPs, " +
                std::string(b.convention_name()) + ">";
     });
-    rate<&utilization::mfu>(type, "mfu",
-                            "Useful FLOPs over the peak; 0.412 is 41.2 %. Needs measure(), as the four below.");
-    rate<&utilization::padded_mfu>(type, "padded_mfu", "The same for every slot that kernels process.");
-    rate<&utilization::hfu>(type, "hfu", "The same for executed FLOPs.");
-    rate<&utilization::tflops_per_gpu>(type, "tflops_per_gpu", "Useful TFLOP/s of one GPU.");
-    rate<&utilization::tokens_per_second>(type, "tokens_per_second", "Real tokens, of all GPUs together.");
-    mixed_rate<&mixed_precision_rate::mfu>(type, "mixed_mfu",
-                                           "Each part of the work over the peak of its own precision.");
-    mixed_rate<&mixed_precision_rate::peak_tflops>(type, "mixed_peak_tflops",
-                                                   "The one peak that mixed_mfu stands for.");
+    rate<&utilization::mfu>(type, "mfu");
+    rate<&utilization::padded_mfu>(type, "padded_mfu");
+    rate<&utilization::hfu>(type, "hfu");
+    rate<&utilization::tflops_per_gpu>(type, "tflops_per_gpu");
+    rate<&utilization::tokens_per_second>(type, "tokens_per_second");
+    mixed_rate<&mixed_precision_rate::mfu>(type, "mixed_mfu");
+    mixed_rate<&mixed_precision_rate::peak_tflops>(type, "mixed_peak_tflops");
     pickles(
         type, [](const counted_work& b) { return state_of(b); },
         [](const py::object& state) { return of_state(py::tuple(state)); });

@@ -42,17 +42,6 @@ struct byte_choice {
 
 constexpr const char* byte_keywords[] = {"weight_bits", "gradient_bits", "activation_bits",
                                          "cache_bits",  "batches",       "distinct_experts"};
-constexpr const char* byte_signature =
-    "weight_bits=16, gradient_bits=16, activation_bits=16, cache_bits=16, batches=1, distinct_experts=None";
-constexpr const char* byte_help = R"(    weight_bits: of a weight as it is read, 1 to 64.
-    gradient_bits: of a weight's gradient.
-    activation_bits: of an operand or a result.
-    cache_bits: of a cached key or value.
-    batches: microbatches of all replicas, each of which reads the weights.
-    distinct_experts: whose weights were read, over all layers and batches, as a router's choices tell; without it
-        weights of experts are an upper bound.
-)";
-
 /// `value_of(name)`: null or None where it is not given.
 template <class ValueOf>
 byte_choice byte_choice_of(ValueOf value_of) {
@@ -185,44 +174,25 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const py::dict
 }
 
 void bind_bytes(py::module_& module) {
-    const std::string keywords = byte_signature;
-    method(module.attr("Breakdown"), "bytes(self, *, " + keywords + ")",
-           std::string(R"(Bytes that this work moves between memory and units: component x phase x kind, as exact ints.
-
-Work of a tally or a meter is taken to have no cached past where it trains, and is an Error where it does not.
-
-Args:
-)") + byte_help,
-           [](py::handle self, const arguments& given) {
-               return package_attribute("_bytes", "Bytes")(self, **given.named());
-           });
-    method(module.attr("Cost"), "bytes(self, *, " + keywords + ", plan=None, " + input_signature() + ")",
-           std::string(R"(Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
-
-`flops(...).bytes(...)` in one call. docs/bytes.md says what is moved.
-
-Args:
-)") + byte_help +
-               "    plan: what runs and what trains; a step that trains everything where it is not given.\n" +
-               input_help(),
-           [](py::handle self, const arguments& given) {
-               py::dict batch = given.named();
-               py::dict bits;
-               for (const char* const name : byte_keywords) {
-                   if (batch.contains(name)) {
-                       bits[name] = batch.attr("pop")(name);
-                   }
-               }
-               return package_attribute("_bytes", "Bytes")(self.attr("flops")(**batch), **bits);
-           });
-    function(module, "_bytes(work, *, " + keywords + ")",
-             "What `Bytes` is made of: its JSON, its table, the JSON of that, its phases.", [](const arguments& given) {
-                 return account_of(given.as<const counted_work&>("work"), byte_choice_of(given));
-             });
-    function(module, "_mbu(work, *, seconds, gpus, accelerator=None, memory_tbps=None, " + keywords + ")",
-             "What `Bytes.mbu` is.", [](const arguments& given) {
-                 return utilization_of_memory(given.as<const counted_work&>("work"), given);
-             });
+    method(module.attr("Breakdown"), "bytes", [](py::handle self, const arguments& given) {
+        return package_attribute("_bytes", "Bytes")(self, **given.named());
+    });
+    method(module.attr("Cost"), "bytes", [](py::handle self, const arguments& given) {
+        py::dict batch = given.named();
+        py::dict bits;
+        for (const char* const name : byte_keywords) {
+            if (batch.contains(name)) {
+                bits[name] = batch.attr("pop")(name);
+            }
+        }
+        return package_attribute("_bytes", "Bytes")(self.attr("flops")(**batch), **bits);
+    });
+    function(module, "_bytes", [](const arguments& given) {
+        return account_of(given.as<const counted_work&>("work"), byte_choice_of(given));
+    });
+    function(module, "_mbu", [](const arguments& given) {
+        return utilization_of_memory(given.as<const counted_work&>("work"), given);
+    });
 }
 
 }  // namespace floptally::detail::python

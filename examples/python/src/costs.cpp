@@ -130,75 +130,46 @@ model_cost sum_of(const model_cost& a, const model_cost& b) {
 }  // namespace
 
 void bind_costs(py::module_& module) {
-    const py::class_<model_cost> type(module, "Cost", R"(The row of integer coefficients that a model is, immutable.
-
-Costs add up and scale; `cost()` reads one from a config, `from_torch()` counts one, `Cost.from_rows()` takes it row by
-row.)");
+    const py::class_<model_cost> type = new_class<model_cost>(module, "Cost");
     made_elsewhere(type, "floptally.cost(config), floptally.from_torch(model, …) or Cost.from_rows(rows)");
-    static_method(type, "from_rows(rows, *, model_type='rows', notes=[])",
-                  "A cost of Row objects, or of tuples (component, unit, kind, flops_per_unit[, parameters]).",
-                  [](const arguments& given) {
-                      return model_cost({.model_type = given.text("model_type"),
-                                         .cost = cost_of_rows(given["rows"]),
-                                         .notes = given.as<std::vector<std::string>>("notes"),
-                                         .parts = {},
-                                         .towers = {}});
-                  });
-    property(
-        type, "model_type", [](const model_cost& c) { return c.model().model_type; },
-        "The model type that the config names.");
-    property(
-        type, "notes", [](const model_cost& c) { return c.model().notes; },
-        "What the reader decided where the config is silent.");
-    property(
-        type, "parameters", [](const model_cost& c) { return c.of().parameters(); },
-        "Weights stored: all experts; a tied embedding once.");
-    property(
-        type, "components",
-        [](const model_cost& c) {
-            py::list names;
-            for (const component_name& name : c.of().components()) {
-                names.append(std::string(name.view()));
-            }
-            return names;
-        },
-        "Names of its components, in forward order.");
-    property(
-        type, "masks",
-        [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); },
-        "Masks whose attended pairs it counts.");
-    property(
-        type, "rows", [](const model_cost& c) { return rows_of(c.of()); },
-        "Its rows: FLOPs of a unit of a statistic each.");
-    method(
-        type, "keep(self, word)",
-        "The same model, whose tallies and meters keep a word that it does not count: Mask.measured(\"loss_tokens\").",
-        [](const model_cost& c, const arguments& given) {
-            model_config wider = c.model();
-            wider.cost.keep(given.as<const mask&>("word"));
-            return model_cost(std::move(wider), c.plan());
-        });
-    method(type, "with_muon(self, *, plan=None, iterations=5, others=[])",
-           R"(The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
-
-They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that another
-optimizer steps, as in WeightSetting ("moe.router", "vision.*").)",
-           [](const model_cost& c, const arguments& given) {
-               muon how{.iterations = given.count("iterations")};
-               for (const std::string& other : given.as<std::vector<std::string>>("others")) {
-                   how.others.push_back(other, "others");
-               }
-               return model_cost(floptally::with_muon(c.model(), to_plan(given["plan"], c), how), c.plan());
-           });
-    property(
-        type, "plan", [](const model_cost& c) { return c.plan(); },
-        "What runs and what trains where no plan is given: everything, or what a model with adapters says.");
-    method(type, "planned(self, plan)", "The same model, counted by this plan wherever none is given.",
-           [](const model_cost& c, const arguments& given) {
-               return c.with_plan(given.as<const training_plan&>("plan"));
-           });
+    static_method(type, "from_rows", [](const arguments& given) {
+        return model_cost({.model_type = given.text("model_type"),
+                           .cost = cost_of_rows(given["rows"]),
+                           .notes = given.as<std::vector<std::string>>("notes"),
+                           .parts = {},
+                           .towers = {}});
+    });
+    property(type, "model_type", [](const model_cost& c) { return c.model().model_type; });
+    property(type, "notes", [](const model_cost& c) { return c.model().notes; });
+    property(type, "parameters", [](const model_cost& c) { return c.of().parameters(); });
+    property(type, "components", [](const model_cost& c) {
+        py::list names;
+        for (const component_name& name : c.of().components()) {
+            names.append(std::string(name.view()));
+        }
+        return names;
+    });
+    property(type, "masks",
+             [](const model_cost& c) { return std::vector<mask>(c.of().masks().begin(), c.of().masks().end()); });
+    property(type, "rows", [](const model_cost& c) { return rows_of(c.of()); });
+    method(type, "keep", [](const model_cost& c, const arguments& given) {
+        model_config wider = c.model();
+        wider.cost.keep(given.as<const mask&>("word"));
+        return model_cost(std::move(wider), c.plan());
+    });
+    method(type, "with_muon", [](const model_cost& c, const arguments& given) {
+        muon how{.iterations = given.count("iterations")};
+        for (const std::string& other : given.as<std::vector<std::string>>("others")) {
+            how.others.push_back(other, "others");
+        }
+        return model_cost(floptally::with_muon(c.model(), to_plan(given["plan"], c), how), c.plan());
+    });
+    property(type, "plan", [](const model_cost& c) { return c.plan(); });
+    method(type, "planned", [](const model_cost& c, const arguments& given) {
+        return c.with_plan(given.as<const training_plan&>("plan"));
+    });
     operation(type, "__add__", [](const model_cost& a, const model_cost& b) { return sum_of(a, b); });
-    method(type, "__rmul__(self, times)", "", [](const model_cost& c, const arguments& given) {
+    method(type, "__rmul__", [](const model_cost& c, const arguments& given) {
         return model_cost({.model_type = c.model().model_type,
                            .cost = given.as<std::uint64_t>("times") * c.of(),
                            .notes = c.model().notes,

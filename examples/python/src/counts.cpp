@@ -120,70 +120,31 @@ py::list flops_of_samples(const model_cost& model, const arguments& given) {
 
 void bind_counts(py::module_& module) {
     const py::object type = module.attr("Cost");
-    const std::string how = "convention='exact', plan=None, " + input_signature();
-    const std::string meanings =
-        input_help() +
-        "    convention: a name, or one of `floptally.conventions()`.\n"
-        "    plan: what runs and what trains; a step that trains everything where it is not given.\n";
-    method(type, "flops(self, *, " + how + ")",
-           "FLOPs of a batch: component x phase x view, as exact ints.\n\nEverything that is given of the batch is "
-           "added up."
-           "\n\nArgs:\n" +
-               meanings,
+    method(type, "flops",
            [](const model_cost& model, const arguments& given) { return counted_batch(model, given, true).work(); });
-    method(type, "total(self, *, view='useful', " + how + ")",
-           "FLOPs of a batch as one exact int: what `flops()` has as its total, for less.\n\nArgs:\n"
-           "    view: \"useful\", \"padded\" or \"executed\".\n" +
-               meanings,
-           [](const model_cost& model, const arguments& given) {
-               const py::handle seen = given.given("view");
-               const counted_batch counted(model, given, false);
-               return counted.as->counter.total(counted.batch, seen ? to_view(seen) : view::useful);
-           });
-    method(type, "sample_flops(self, lengths, *, convention='exact', plan=None, view='useful')",
-           "FLOPs of each sequence: what balance() takes. They add up to the batch's.",
+    method(type, "total", [](const model_cost& model, const arguments& given) {
+        const py::handle seen = given.given("view");
+        const counted_batch counted(model, given, false);
+        return counted.as->counter.total(counted.batch, seen ? to_view(seen) : view::useful);
+    });
+    method(type, "sample_flops",
            [](const model_cost& model, const arguments& given) { return flops_of_samples(model, given); });
-    method(type, "sample_loads(self, samples, loads, *, convention='exact', plan=None, view='useful')",
-           R"(Loads of each sample, a Tally of its own, by component: what balance() takes to even out several.
-
-loads: (components, load) or (components, load, weight), as ("vision.*", 0, 3); the last that fits a component decides,
-and one that none fits is an Error. weight: an integer in proportion, 3 beside 2 takes 1.5 times as long a FLOP.)",
+    method(type, "sample_loads",
            [](const model_cost& model, const arguments& given) { return loads_of_samples(model, given); });
-    function(
-        module,
-        "flops(config, *, " + input_signature() +
-            ", convention='exact', plan=None, mla='expanded', mtp=0, padded_vocab_size=0, page=None, strict=False)",
-        R"(FLOPs of one batch: component x phase x view, as exact ints.
-
-Everything that is given of the batch is added up. To count every step, keep the cost:
-`model = floptally.cost(config)`, then `model.flops(lengths=...)` with the same keywords.
-
-Args:
-    config: what `floptally.cost` takes, or a `Cost`.
-)" + meanings +
-            R"(    mla: core of latent attention, "expanded" or "absorbed".
-    mtp: layers of multi-token prediction that are trained.
-    padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
-    page: how the config of a model that is not known is read: the path or the text of a page, or several.
-    strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
-
-Raises:
-    floptally.Error: bad input, with the name of the field; a `ValueError`.
-)",
-        [](const arguments& given) {
-            const py::handle config = given.given("config");
-            py::dict options;
-            for (const char* const name : {"mla", "mtp", "padded_vocab_size", "page", "strict"}) {
-                if (const py::handle value = given.given(name)) {
-                    options[name] = value;
-                }
+    function(module, "flops", [](const arguments& given) {
+        const py::handle config = given.given("config");
+        py::dict options;
+        for (const char* const name : {"mla", "mtp", "padded_vocab_size", "page", "strict"}) {
+            if (const py::handle value = given.given(name)) {
+                options[name] = value;
             }
-            py::object read;
-            if (!py::isinstance<model_cost>(config) || !options.empty()) {
-                read = package_attribute("_cost", "cost")(config, **options);
-            }
-            return counted_batch((read ? py::handle(read) : config).cast<const model_cost&>(), given, true).work();
-        });
+        }
+        py::object read;
+        if (!py::isinstance<model_cost>(config) || !options.empty()) {
+            read = package_attribute("_cost", "cost")(config, **options);
+        }
+        return counted_batch((read ? py::handle(read) : config).cast<const model_cost&>(), given, true).work();
+    });
 }
 
 }  // namespace floptally::detail::python

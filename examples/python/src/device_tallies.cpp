@@ -370,32 +370,20 @@ py::object reading(Read read) {
 }  // namespace
 
 void bind_device_tallies(py::module_& module) {
-    const py::class_<held_device_tally> type(module, "DeviceTally", "What floptally.DeviceTally is made of.");
-    constructor(
-        type, "__init__(self, cost_or_masks, *, device, snapshots, kernels, stream_of, convention='exact', plan=None)",
-        "", [](const arguments& given) {
-            return held_device_tally(masks_for(given), given.as<int>("device"), given.as<std::uint32_t>("snapshots"),
-                                     given.as<py::bytes>("kernels"), given["stream_of"]);
-        });
-    method(
-        type,
-        "add(self, *, cu_seqlens=None, cu_seqlens_padded=None, num_real_seqs=None, lengths=None, "
-        "row_length=None, attention_mask=None, stream=None)",
-        "Adds arrays that are on the device, in one launch, without a wait: cu_seqlens, lengths or an attention mask.",
-        [](held_device_tally& t, const arguments& given) { t.add(given); });
-    method(type, "snapshot(self, *, reset=False, stream=None)",
-           "Keeps what the stream has counted so far for poll(); with reset it begins anew after it. One launch.",
+    const py::class_<held_device_tally> type = new_class<held_device_tally>(module, "DeviceTally");
+    constructor(type, [](const arguments& given) {
+        return held_device_tally(masks_for(given), given.as<int>("device"), given.as<std::uint32_t>("snapshots"),
+                                 given.as<py::bytes>("kernels"), given["stream_of"]);
+    });
+    method(type, "add", [](held_device_tally& t, const arguments& given) { t.add(given); });
+    method(type, "snapshot",
            [](held_device_tally& t, const arguments& given) { t.snapshot(given.flag("reset"), given["stream"]); });
-    method(type, "reset(self, *, stream=None)", "Begins anew, error included.",
-           [](held_device_tally& t, const arguments& given) { t.reset(given["stream"]); });
-    method(type, "poll(self)", "The next snapshot that is there, in order, or None. Asks nobody and never waits.",
-           [](held_device_tally& t, const arguments&) { return reading([&] { return t.poll(); }); });
-    method(
-        type, "read(self, *, stream=None)",
-        "What the stream has counted so far. Waits until it has done all that is queued on it.",
-        [](held_device_tally& t, const arguments& given) { return reading([&] { return t.read(given["stream"]); }); });
-    property(
-        type, "device", [](const held_device_tally& t) { return t.device(); }, "The number of the device.");
+    method(type, "reset", [](held_device_tally& t, const arguments& given) { t.reset(given["stream"]); });
+    method(type, "poll", [](held_device_tally& t, const arguments&) { return reading([&] { return t.poll(); }); });
+    method(type, "read", [](held_device_tally& t, const arguments& given) {
+        return reading([&] { return t.read(given["stream"]); });
+    });
+    property(type, "device", [](const held_device_tally& t) { return t.device(); });
 }
 
 }  // namespace floptally::detail::python

@@ -18,31 +18,6 @@ namespace floptally::detail::python {
 
 namespace {
 
-/// A keyword of what counts a batch.
-struct input_keyword {
-    const char* name;
-    const char* meaning;
-};
-
-constexpr input_keyword input_keywords[] = {
-    {"lengths", "[n] tokens of each sequence; of an encoder-decoder, of its decoder."},
-    {"row_length", "with `lengths`: tokens that each row of a BSHD batch is padded to."},
-    {"encoder_lengths", "[n] tokens on the encoder's side of each of `lengths`."},
-    {"cu_seqlens", "[n + 1] boundaries of a packed row: 0, L1, L1 + L2, ..."},
-    {"cu_seqlens_padded", "[n + 1] boundaries of the slots that kernels process."},
-    {"cu_seqlens_real",
-     "[m + 1] boundaries of the real sequences alone, where `cu_seqlens` has mock sequences after them."},
-    {"num_real_seqs", "sequences after these are mock sequences: padded, not useful."},
-    {"attention_mask", "[batch, tokens] of 0 and 1: ones are useful, the shape is padded."},
-    {"new_tokens", "(n, past) of each sequence: n new tokens after past cached ones."},
-    {"sequences", "(contextual, history, targets[, group]) of each sequence of an HSTU model."},
-    {"grid_thw", "[n, 3] frames, rows and columns of patches, before merging, of each image or clip."},
-    {"images", "how many images of the fixed size that the config states."},
-    {"audio_frames", "[n] frames of each clip that enters an audio tower."},
-    {"routed", "(useful, padded) visits of tokens to experts over all layers, as measured."},
-    {"measured", "{name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has."},
-    {"tally", "a batch that was counted before."}};
-
 /// (c, h, t) or (c, h, t, g) of an HSTU sequence.
 sequence to_hstu_sequence(py::handle value, const std::string& field) {
     if (!is_sequence(value) || (py::len(value) != 3 && py::len(value) != 4)) {
@@ -145,22 +120,6 @@ void require_one_batch(const arguments& given) {
 }
 
 }  // namespace
-
-std::string input_signature() {
-    std::string text;
-    for (const input_keyword& each : input_keywords) {
-        append_item(text, std::string(each.name) + "=None");
-    }
-    return text;
-}
-
-std::string input_help() {
-    std::string text;
-    for (const input_keyword& each : input_keywords) {
-        text.append("    ").append(each.name).append(": ").append(each.meaning).append("\n");
-    }
-    return text;
-}
 
 std::vector<sequence> to_hstu_sequences(py::handle list) { return to_sequences(list, "sequences", to_hstu_sequence); }
 std::vector<sequence> to_new_tokens(py::handle list) { return to_sequences(list, "new_tokens", to_cached_sequence); }

@@ -23,10 +23,6 @@
 
 namespace floptally::detail::python {
 
-/// "lengths=None, row_length=None, …" for a signature, and a line for each for its help.
-[[nodiscard]] std::string input_signature();
-[[nodiscard]] std::string input_help();
-
 /// Sequences of a list of (c, h, t) or (c, h, t, g), and of a list of (n, past).
 [[nodiscard]] std::vector<sequence> to_hstu_sequences(py::handle list);
 [[nodiscard]] std::vector<sequence> to_new_tokens(py::handle list);

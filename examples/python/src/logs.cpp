@@ -75,14 +75,12 @@ py::tuple compared(const py::object& runs) {
 }  // namespace
 
 void bind_logs(py::module_& module) {
-    function(module, "_read_throughput_log(text)", "Steps and layers of a log's text, a tuple each.",
-             [](const arguments& given) { return read(given.text("text")); });
-    function(module, "_line_text(line)", "A TrainLine or a LayerLine as logs have it.", [](const arguments& given) {
+    function(module, "_read_throughput_log", [](const arguments& given) { return read(given.text("text")); });
+    function(module, "_line_text", [](const arguments& given) {
         const py::object line = given["line"];
         return py::hasattr(line, "layer") ? to_string(layer_line_of(line)) : to_string(train_line_of(line));
     });
-    function(module, "_compare(experiments)", "A tuple for each run: name, rates, MFU and speed-up.",
-             [](const arguments& given) { return compared(given["experiments"]); });
+    function(module, "_compare", [](const arguments& given) { return compared(given["experiments"]); });
 }
 
 }  // namespace floptally::detail::python

@@ -219,99 +219,61 @@ mask_set to_masks(py::handle list) {
 }
 
 void bind_masks(py::module_& module) {
-    py::class_<mask> type(module, "Mask",
-                          "Which keys a query attends, as an immutable value. Made by its static methods.");
+    const py::class_<mask> type = new_class<mask>(module, "Mask");
     made_elsewhere(type, "Mask.causal(), Mask.sliding_window(4096), Mask.from_text(\"…\") or another of its functions");
-    static_method(type, "causal()", "A query sees itself and what came before: L(L+1)/2.",
-                  [](const arguments&) { return mask::causal(); });
-    static_method(type, "bidirectional()", "Every query sees every key: L².",
-                  [](const arguments&) { return mask::bidirectional(); });
-    static_method(type, "sliding_window(tokens)", "Causal over the last `tokens` tokens, the token itself among them.",
+    static_method(type, "causal", [](const arguments&) { return mask::causal(); });
+    static_method(type, "bidirectional", [](const arguments&) { return mask::bidirectional(); });
+    static_method(type, "sliding_window",
                   [](const arguments& given) { return mask::sliding_window(given.as<std::int64_t>("tokens")); });
-    static_method(type, "window(left, right)", "`left` keys before and `right` after the query's own; -1 is unlimited.",
-                  [](const arguments& given) {
-                      return mask::window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
-                  });
-    static_method(type, "chunked(tokens)", "Causal within consecutive chunks.",
+    static_method(type, "window", [](const arguments& given) {
+        return mask::window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
+    });
+    static_method(type, "chunked",
                   [](const arguments& given) { return mask::chunked(given.as<std::int64_t>("tokens")); });
-    static_method(type, "top_k(keys)", "Causal over the `keys` best keys only.",
-                  [](const arguments& given) { return mask::top_k(given.as<std::int64_t>("keys")); });
-    static_method(type, "compressed_keys(ratio)",
-                  "Causal over compressed keys: each complete block of `ratio` tokens is one.",
+    static_method(type, "top_k", [](const arguments& given) { return mask::top_k(given.as<std::int64_t>("keys")); });
+    static_method(type, "compressed_keys",
                   [](const arguments& given) { return mask::compressed_keys(given.as<std::int64_t>("ratio")); });
-    static_method(type, "cross_attention()", "Every query sees every token of the other side.",
-                  [](const arguments&) { return mask::cross_attention(); });
-    static_method(type, "encoder()", "Every token of the other side sees every other.",
-                  [](const arguments&) { return mask::encoder(); });
-    static_method(type, "encoder_window(left, right)",
-                  "Every token of the other side sees `left` before it and `right` after it; -1 is unlimited.",
-                  [](const arguments& given) {
-                      return mask::encoder_window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
-                  });
-    static_method(type, "prefix_lm(tokens)", "Causal, but the first `tokens` keys are seen by every query.",
+    static_method(type, "cross_attention", [](const arguments&) { return mask::cross_attention(); });
+    static_method(type, "encoder", [](const arguments&) { return mask::encoder(); });
+    static_method(type, "encoder_window", [](const arguments& given) {
+        return mask::encoder_window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
+    });
+    static_method(type, "prefix_lm",
                   [](const arguments& given) { return mask::prefix_lm(given.as<std::int64_t>("tokens")); });
-    static_method(
-        type,
-        "hstu(*, is_causal=True, contextual=True, max_attn_len=0, min_full_attn_seq_len=0, "
-        "windowed_targets=True, targets_share_place=False)",
-        "Contextual rows, history and targets of an HSTU layer.", [](const arguments& given) {
-            return mask::hstu({given.flag("is_causal"), given.flag("contextual"),
-                               given.as<std::int64_t>("max_attn_len"), given.as<std::int64_t>("min_full_attn_seq_len"),
-                               given.flag("windowed_targets"), given.flag("targets_share_place")});
-        });
-    static_method(type, "grid_windows(patches, shift=0)",
-                  "Within windows of patches x patches of a frame of the vision tower.", [](const arguments& given) {
-                      return mask::grid_windows(given.as<std::int64_t>("patches"), given.as<std::int64_t>("shift"));
-                  });
-    static_method(type, "clip_squares(prefix=0)", "Every patch of a clip sees every other, of all frames.",
+    static_method(type, "hstu", [](const arguments& given) {
+        return mask::hstu({given.flag("is_causal"), given.flag("contextual"), given.as<std::int64_t>("max_attn_len"),
+                           given.as<std::int64_t>("min_full_attn_seq_len"), given.flag("windowed_targets"),
+                           given.flag("targets_share_place")});
+    });
+    static_method(type, "grid_windows", [](const arguments& given) {
+        return mask::grid_windows(given.as<std::int64_t>("patches"), given.as<std::int64_t>("shift"));
+    });
+    static_method(type, "clip_squares",
                   [](const arguments& given) { return mask::clip_squares(given.as<std::int64_t>("prefix")); });
-    static_method(
-        type, "merged_patches(side, line_ends=0)",
-        "No mask but a unit: patches after side x side of them were merged into one.", [](const arguments& given) {
-            return mask(unit::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends")));
-        });
-    static_method(type, "measured(name)",
-                  "No mask but a word that the caller measures and adds by `Tally.add_measured`.",
+    static_method(type, "merged_patches", [](const arguments& given) {
+        return mask(unit::merged_patches(given.as<std::int64_t>("side"), given.as<std::int64_t>("line_ends")));
+    });
+    static_method(type, "measured",
                   [](const arguments& given) { return mask(floptally::measured(given.text("name"))); });
-    static_method(type, "library()",
-                  "The library's masks by the names of their texts, each with the numbers that it takes, in order: "
-                  "{\"causal\": [], \"vision.grid_windows\": [\"window_size\", \"shift=0\"]}. `from_text` reads them.",
-                  [](const arguments&) { return library_masks_by_name(); });
-    static_method(
-        type, "from_text(text)",
-        "The mask of that name, as `name` has it: \"sliding_window(4096)\", \"vision.grid_windows(7,shift=3)\".",
-        [](const arguments& given) { return mask_of_text(given.text("text")); });
-    static_method(type, "from_callable(name, count, *, vectorized=False, causal=False)",
-                  R"(A mask, or a unit, of one's own: what `count` says of a sequence.
-
-count(length, past, keys) returns a whole number of pairs (or units), 0 or more. vectorized: count(lengths) takes an
-int64 array of lengths without a past and returns as many numbers; sequences with a past are refused then. causal: no
-query sees a later key, so that conventions that halve squares may. On the host only. A name stands for one callable:
-giving it another is an error.)",
-                  [](const arguments& given) {
-                      return callable_rule::make(given.text("name"), given["count"], given.flag("vectorized"),
-                                                 given.flag("causal"));
-                  });
-    method(type, "in_tower(self, tower)", "The same over the statistics of \"text\", \"vision\" or \"audio\".",
-           [](const mask& m, const arguments& given) {
-               return m.in(from_word<modality>(given.text("tower"), "tower", modality_names));
-           });
-    method(type, "pairs(self, length, past=0, keys=0)",
-           "Attended (query, key) pairs of one sequence of `length` new tokens.",
-           [](const mask& m, const arguments& given) {
-               const sequence s{.length = to_length(given["length"], "length"),
-                                .past = to_length(given["past"], "past"),
-                                .keys = to_length(given["keys"], "keys")};
-               if (std::uint64_t{s.length} + s.past > max_sequence_length) {
-                   throw error("past", "length + past must be at most " + std::to_string(max_sequence_length));
-               }
-               return m.pairs(s);
-           });
-    property(
-        type, "name", [](const mask& m) { return m.name(); }, "\"causal\", \"sliding_window(4096)\", …");
-    property(
-        type, "tower", [](const mask& m) { return std::string(name_of(m.in())); },
-        "Whose sequences it is over: \"text\", \"vision\" or \"audio\".");
+    static_method(type, "library", [](const arguments&) { return library_masks_by_name(); });
+    static_method(type, "from_text", [](const arguments& given) { return mask_of_text(given.text("text")); });
+    static_method(type, "from_callable", [](const arguments& given) {
+        return callable_rule::make(given.text("name"), given["count"], given.flag("vectorized"), given.flag("causal"));
+    });
+    method(type, "in_tower", [](const mask& m, const arguments& given) {
+        return m.in(from_word<modality>(given.text("tower"), "tower", modality_names));
+    });
+    method(type, "pairs", [](const mask& m, const arguments& given) {
+        const sequence s{.length = to_length(given["length"], "length"),
+                         .past = to_length(given["past"], "past"),
+                         .keys = to_length(given["keys"], "keys")};
+        if (std::uint64_t{s.length} + s.past > max_sequence_length) {
+            throw error("past", "length + past must be at most " + std::to_string(max_sequence_length));
+        }
+        return m.pairs(s);
+    });
+    property(type, "name", [](const mask& m) { return m.name(); });
+    property(type, "tower", [](const mask& m) { return std::string(name_of(m.in())); });
     equality(type, [](const mask& m) { return m.name(); });
     shown_as(type, [](const mask& m) { return "<Mask " + m.name() + ">"; });
     pickles(

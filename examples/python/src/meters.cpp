@@ -297,74 +297,52 @@ class held_meter {
 };
 
 template <view Seen, statistic What>
-void sum(const py::class_<shown_totals>& type, const char* name, const char* meaning) {
-    property(
-        type, name,
-        [](const shown_totals& t) { return t.totals.batch.get(Seen, What, t.totals.batch.masks().main_modality()); },
-        meaning);
+void sum(const py::class_<shown_totals>& type, const char* name) {
+    property(type, name, [](const shown_totals& t) {
+        return t.totals.batch.get(Seen, What, t.totals.batch.masks().main_modality());
+    });
 }
 
 template <double step_rates::*Rate>
-void rate(const py::class_<shown_totals>& type, const char* name, const char* meaning) {
-    property(
-        type, name, [](const shown_totals& t) { return rates(t.totals).*Rate; }, meaning);
+void rate(const py::class_<shown_totals>& type, const char* name) {
+    property(type, name, [](const shown_totals& t) { return rates(t.totals).*Rate; });
 }
 
 void bind_totals(py::module_& module) {
-    const py::class_<shown_totals> type(module, "Totals", R"(What a step, an interval or a run has done.
-
-Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
-Error.)");
+    const py::class_<shown_totals> type = new_class<shown_totals>(module, "Totals");
     made_elsewhere(type, "a Meter's last_step, interval or run");
-    property(
-        type, "steps", [](const shown_totals& t) { return t.totals.steps; }, "Steps that ended.");
-    property(
-        type, "seconds", [](const shown_totals& t) { return t.totals.seconds; },
-        "Seconds of all those steps, by the clock or as given.");
-    property(
-        type, "gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; },
-        "Those seconds times the GPUs.");
-    property(
-        type, "useful", [](const shown_totals& t) { return t.totals.useful; }, "FLOPs of real tokens, an exact int.");
-    property(
-        type, "padded", [](const shown_totals& t) { return t.totals.padded; },
-        "FLOPs of every slot that kernels processed, an exact int.");
-    property(
-        type, "executed", [](const shown_totals& t) { return t.totals.executed; },
-        "Padded FLOPs, recompute and what a fused backward repeats, an exact int.");
-    property(
-        type, "tally", [](const shown_totals& t) { return t.totals.batch; }, "The exact sums over all its sequences.");
-    property(
-        type, "min_step_seconds", [](const shown_totals& t) { return t.durations().min(); },
-        "Seconds of the shortest step, exact.");
-    property(
-        type, "max_step_seconds", [](const shown_totals& t) { return t.durations().max(); },
-        "Seconds of the longest step, exact.");
-    method(type, "percentile(self, percent)",
-           "Seconds that so many per cent of the steps did not exceed, within 0.79 %.",
-           [](const shown_totals& t, const arguments& given) {
-               return t.durations().percentile(given.number("percent"));
-           });
+    property(type, "steps", [](const shown_totals& t) { return t.totals.steps; });
+    property(type, "seconds", [](const shown_totals& t) { return t.totals.seconds; });
+    property(type, "gpu_seconds", [](const shown_totals& t) { return t.totals.gpu_seconds; });
+    property(type, "useful", [](const shown_totals& t) { return t.totals.useful; });
+    property(type, "padded", [](const shown_totals& t) { return t.totals.padded; });
+    property(type, "executed", [](const shown_totals& t) { return t.totals.executed; });
+    property(type, "tally", [](const shown_totals& t) { return t.totals.batch; });
+    property(type, "min_step_seconds", [](const shown_totals& t) { return t.durations().min(); });
+    property(type, "max_step_seconds", [](const shown_totals& t) { return t.durations().max(); });
+    method(type, "percentile", [](const shown_totals& t, const arguments& given) {
+        return t.durations().percentile(given.number("percent"));
+    });
     shown_as(type, [](const shown_totals& t) {
         return "<Totals of " + std::to_string(t.totals.steps) + " steps: " + to_string(t.totals.useful) +
                " useful FLOPs in " + std::to_string(t.totals.seconds) + " s>";
     });
-    sum<view::useful, statistic::tokens>(type, "tokens", "Real tokens; patches or frames of a model without text.");
-    sum<view::padded, statistic::tokens>(type, "padded_tokens", "Slots of tokens that kernels processed.");
-    sum<view::useful, statistic::count>(type, "samples", "Sequences with at least one real token.");
-    rate<&step_rates::mfu>(type, "mfu", "Useful FLOPs over the peak; 0.412 is 41.2 %.");
-    rate<&step_rates::padded_mfu>(type, "padded_mfu", "The same for every slot that kernels processed.");
-    rate<&step_rates::hfu>(type, "hfu", "The same for executed FLOPs.");
-    rate<&step_rates::tflops>(type, "tflops", "Useful TFLOP/s of all GPUs together.");
-    rate<&step_rates::tflops_per_gpu>(type, "tflops_per_gpu", "Useful TFLOP/s of one GPU.");
-    rate<&step_rates::padded_tflops_per_gpu>(type, "padded_tflops_per_gpu", "Padded TFLOP/s of one GPU.");
-    rate<&step_rates::executed_tflops_per_gpu>(type, "executed_tflops_per_gpu", "Executed TFLOP/s of one GPU.");
-    rate<&step_rates::tokens_per_second>(type, "tokens_per_second", "Real tokens, of all GPUs together.");
-    rate<&step_rates::tokens_per_second_per_gpu>(type, "tokens_per_second_per_gpu", "Real tokens, of one GPU.");
-    rate<&step_rates::samples_per_second>(type, "samples_per_second", "Sequences with at least one real token.");
-    rate<&step_rates::useful_fraction>(type, "useful_fraction", "Real tokens over slots.");
-    rate<&step_rates::useful_flops_fraction>(type, "useful_flops_fraction", "Useful over padded FLOPs.");
-    rate<&step_rates::step_seconds>(type, "step_seconds", "Mean.");
+    sum<view::useful, statistic::tokens>(type, "tokens");
+    sum<view::padded, statistic::tokens>(type, "padded_tokens");
+    sum<view::useful, statistic::count>(type, "samples");
+    rate<&step_rates::mfu>(type, "mfu");
+    rate<&step_rates::padded_mfu>(type, "padded_mfu");
+    rate<&step_rates::hfu>(type, "hfu");
+    rate<&step_rates::tflops>(type, "tflops");
+    rate<&step_rates::tflops_per_gpu>(type, "tflops_per_gpu");
+    rate<&step_rates::padded_tflops_per_gpu>(type, "padded_tflops_per_gpu");
+    rate<&step_rates::executed_tflops_per_gpu>(type, "executed_tflops_per_gpu");
+    rate<&step_rates::tokens_per_second>(type, "tokens_per_second");
+    rate<&step_rates::tokens_per_second_per_gpu>(type, "tokens_per_second_per_gpu");
+    rate<&step_rates::samples_per_second>(type, "samples_per_second");
+    rate<&step_rates::useful_fraction>(type, "useful_fraction");
+    rate<&step_rates::useful_flops_fraction>(type, "useful_flops_fraction");
+    rate<&step_rates::step_seconds>(type, "step_seconds");
 }
 
 /// Scalars of a span, under its prefix.
@@ -398,135 +376,70 @@ py::tuple state_of(held_meter& m) {
 
 void bind_meters(py::module_& module) {
     bind_totals(module);
-    const py::class_<held_meter> type(module, "Meter", R"(What a training loop holds: last step, interval and run.
-
-gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
-reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its ranks);
-or counted="all_gpus", where what is added is of all GPUs already: one process counts for them, or it is reduced before.
-accelerator: a name as the driver calls it, or an Accelerator; peak_tflops (dense, of one GPU) wins over it, and
-peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost peak. clock: any
-function that returns seconds. precisions: what runs in another precision than `precision`, by component and by layer:
-"mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator, mixed_peak_tflops.
-
-    with meter.step():
-        for batch in microbatches:
-            train(batch)
-            meter.add(cu_seqlens=batch.cu_seqlens))");
-    constexpr const char* made_with =
-        "__init__(self, cost, *, gpus=None, accelerator=None, peak_tflops=None, precision='bf16', convention='exact', "
-        "plan=None, clock=None, counted=None, reduce=None, precisions=None, peak_kind=None, clock_mhz=None)";
-    constructor(type, made_with, "", [](const arguments& given) { return held_meter(given); });
-    method(type, "begin_step(self)", "Opens a step, and its clock.",
-           [](held_meter& m, const arguments&) { m.begin_step(); });
-    method(type, "end_step(self, seconds=None)", "Ends the step, by the clock or by a time in seconds that is given.",
-           [](py::handle self, const arguments& given) {
-               if (self.cast<held_meter&>().end_step(given["seconds"])) {
-                   package_attribute("_later", "finish_at_exit")(self);
-               }
-           });
-    method(type, "discard_step(self)", "Forgets the open step: it failed.",
-           [](held_meter& m, const arguments&) { m.discard_step(); });
-    method(type, "step(self, seconds=None)", "A step as a context manager; one that raises is discarded.",
-           [](py::handle self, const arguments& given) {
-               return package_attribute("_later", "MeteredStep")(self, given["seconds"]);
-           });
-    method(type, "add(self, *, " + input_signature() + ")",
-           "Counts one microbatch of the open step.\n\nArgs:\n" + input_help(),
-           [](held_meter& m, const arguments& given) {
-               try {
-                   m.add(given);  // at once what is in the memory of the host, …
-               } catch (const on_device&) {
-                   m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
-               }
-           });
-    method(
-        type, "add_later(self, batch)",
-        "Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait() "
-        "and arguments(), the keywords of add() once it is done. One with failed(error) is told there why it cannot be "
-        "counted, and its step is left out; else that is the error of a later call.",
-        [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
-    method(type, "finish(self)",
-           "Waits for the microbatches of ended steps that are on their way from a GPU: all totals are then there.",
-           [](held_meter& m, const arguments&) { m.settle(true); });
-    method(type, "new_tally(self)", "An empty tally that add(tally=…) takes.",
-           [](const held_meter& m, const arguments&) { return tally{m.of.model().masks()}; });
-    method(type, "breakdown(self, span='interval')",
-           "FLOPs of the \"step\", the \"interval\" or the \"run\" by component.",
-           [](held_meter& m, const arguments& given) {
-               return counted_work(m.as, m.span(given.text("span")).totals.batch, true);
-           });
-    property(
-        type, "in_step", [](const held_meter& m) { return m.of.in_step(); }, "Whether a step is open.");
-    property(
-        type, "last_step", [](held_meter& m) { return m.span("step"); }, "Totals of the step that ended last.");
-    property(
-        type, "interval", [](held_meter& m) { return m.span("interval"); },
-        "Totals since reset_interval(), or since the first step.");
-    property(
-        type, "run", [](held_meter& m) { return m.span("run"); }, "Totals of all steps.");
-    method(type, "reset_interval(self)", "As after each line of a log.",
-           [](held_meter& m, const arguments&) { m.of.reset_interval(); });
-    method(type, "scalars(self, span='interval', prefix='train/')",
-           "What a logger takes: name to value, of the \"step\", the \"interval\" or the \"run\".",
-           [](held_meter& m, const arguments& given) { return scalars(m, given); });
-    method(type, "state_dict(self)", "The run's totals for a checkpoint: a dict of strings, numbers and lists.",
-           [](held_meter& m, const arguments&) {
-               m.settle(true);
-               return json_object(meter_json(m.of));
-           });
-    method(type, "load_state_dict(self, state)", "Goes on from a checkpoint, before the first step.",
-           [](held_meter& m, const arguments& given) {
-               m.settle(true);
-               const auto state = given.as<py::dict>("state");
-               resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
-           });
-    property(
-        type, "counted", [](const held_meter& m) { return m.of.counted(); },
-        "Whose FLOPs its numbers are, over whose GPUs: \"summed over 16 ranks\", \"of 1 GPU\".");
-    property(
-        type, "reduces", [](const held_meter& m) { return m.of.reduces(); }, "True where it sums over ranks itself.");
-    method(type, "step_percentiles(self)",
-           "Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %.",
-           [](held_meter& m, const arguments&) { return percentiles(m); });
-    method(type, "leave_out(self, steps)", "Another number of first steps that step_percentiles leaves out.",
-           [](held_meter& m, const arguments& given) {
-               m.settle(true);
-               m.of.leave_out(given.count("steps"));
-           });
-    property(
-        type, "cost", [](const held_meter& m) { return m.model; }, "The model that it counts.");
-    property(
-        type, "plan", [](const held_meter& m) { return m.as->plan; }, "What runs and what trains.");
-    property(
-        type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); },
-        "The name of the convention that it counts by.");
-    property(
-        type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; },
-        "GPUs whose peak the rates are of: all that work on the sequences counted.");
-    property(
-        type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; },
-        "Dense TFLOP/s of one GPU that an MFU is a share of.");
-    property(
-        type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; },
-        "The name of the part; empty where the peak was given.");
-    property(
-        type, "precision", [](const held_meter& m) { return m.of.hardware().precision; },
-        "That of the peak: \"bf16\", …");
-    property(
-        type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); },
-        "datasheet, boost or measured; unsaid where a number was given alone.");
-    property(
-        type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); },
-        "How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party.");
-    method(type, "_counted(self, *, " + input_signature() + ")", "A microbatch as a tally.",
-           [](const held_meter& m, const arguments& given) { return m.counted_of(given); });
+    const py::class_<held_meter> type = new_class<held_meter>(module, "Meter");
+    constructor(type, [](const arguments& given) { return held_meter(given); });
+    method(type, "begin_step", [](held_meter& m, const arguments&) { m.begin_step(); });
+    method(type, "end_step", [](py::handle self, const arguments& given) {
+        if (self.cast<held_meter&>().end_step(given["seconds"])) {
+            package_attribute("_later", "finish_at_exit")(self);
+        }
+    });
+    method(type, "discard_step", [](held_meter& m, const arguments&) { m.discard_step(); });
+    method(type, "step", [](py::handle self, const arguments& given) {
+        return package_attribute("_later", "MeteredStep")(self, given["seconds"]);
+    });
+    method(type, "add", [](held_meter& m, const arguments& given) {
+        try {
+            m.add(given);  // at once what is in the memory of the host, …
+        } catch (const on_device&) {
+            m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
+        }
+    });
+    method(type, "add_later", [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
+    method(type, "finish", [](held_meter& m, const arguments&) { m.settle(true); });
+    method(type, "new_tally", [](const held_meter& m, const arguments&) { return tally{m.of.model().masks()}; });
+    method(type, "breakdown", [](held_meter& m, const arguments& given) {
+        return counted_work(m.as, m.span(given.text("span")).totals.batch, true);
+    });
+    property(type, "in_step", [](const held_meter& m) { return m.of.in_step(); });
+    property(type, "last_step", [](held_meter& m) { return m.span("step"); });
+    property(type, "interval", [](held_meter& m) { return m.span("interval"); });
+    property(type, "run", [](held_meter& m) { return m.span("run"); });
+    method(type, "reset_interval", [](held_meter& m, const arguments&) { m.of.reset_interval(); });
+    method(type, "scalars", [](held_meter& m, const arguments& given) { return scalars(m, given); });
+    method(type, "state_dict", [](held_meter& m, const arguments&) {
+        m.settle(true);
+        return json_object(meter_json(m.of));
+    });
+    method(type, "load_state_dict", [](held_meter& m, const arguments& given) {
+        m.settle(true);
+        const auto state = given.as<py::dict>("state");
+        resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
+    });
+    property(type, "counted", [](const held_meter& m) { return m.of.counted(); });
+    property(type, "reduces", [](const held_meter& m) { return m.of.reduces(); });
+    method(type, "step_percentiles", [](held_meter& m, const arguments&) { return percentiles(m); });
+    method(type, "leave_out", [](held_meter& m, const arguments& given) {
+        m.settle(true);
+        m.of.leave_out(given.count("steps"));
+    });
+    property(type, "cost", [](const held_meter& m) { return m.model; });
+    property(type, "plan", [](const held_meter& m) { return m.as->plan; });
+    property(type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); });
+    property(type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; });
+    property(type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; });
+    property(type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; });
+    property(type, "precision", [](const held_meter& m) { return m.of.hardware().precision; });
+    property(type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); });
+    property(type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); });
+    special_method(type, "_counted", find_stub("Meter.add")->parameters.data(),
+                   [](const held_meter& m, const arguments& given) { return m.counted_of(given); });
     property(type, "_microbatch", [](held_meter& m) { return m.of.microbatch(); });
-    method(type, "_end_now(self, seconds)", "",
-           [](held_meter& m, const arguments& given) { m.end_now(given.number("seconds")); });
-    method(type, "_join(self, counted, seconds)", "Puts a step that ended before into the totals.",
-           [](held_meter& m, const arguments& given) {
-               m.join(given.as<const tally&>("counted"), given.number("seconds"));
-           });
+    special_method(type, "_end_now", "self, seconds",
+                   [](held_meter& m, const arguments& given) { m.end_now(given.number("seconds")); });
+    special_method(type, "_join", "self, counted, seconds", [](held_meter& m, const arguments& given) {
+        m.join(given.as<const tally&>("counted"), given.number("seconds"));
+    });
     shown_as(type, [](const held_meter& m) {
         const metered_hardware& on = m.of.hardware();
         const step_totals& done = m.of.run().totals;

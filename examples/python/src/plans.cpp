@@ -116,20 +116,17 @@ py::tuple plan_state(const training_plan& plan) {
 }  // namespace
 
 void bind_plans(py::module_& module) {
-    const py::class_<convention> how(module, "Convention", "How FLOPs are counted. `conventions()` lists them.");
+    const py::class_<convention> how = new_class<convention>(module, "Convention");
     made_elsewhere(how, "one of floptally.conventions(), or its name");
-    property(
-        how, "name", [](const convention& c) { return std::string(c.name); },
-        "As `convention=` takes it: \"exact\", \"palm\", \"megatron\", …");
-    property(
-        how, "summary", [](const convention& c) { return std::string(c.summary); }, "A line on what is counted.");
-    method(how, "__str__(self)", "", [](const convention& c, const arguments&) { return std::string(c.name); });
+    property(how, "name", [](const convention& c) { return std::string(c.name); });
+    property(how, "summary", [](const convention& c) { return std::string(c.summary); });
+    special_method(how, "__str__", "self", [](const convention& c, const arguments&) { return std::string(c.name); });
     shown_as(how, [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; });
     equality(how, [](const convention& c) { return std::string(c.name); });
     pickles(
         how, [](const convention& c) { return std::string(c.name); },
         [](const py::object& state) { return convention_named(state.cast<std::string>()); });
-    function(module, "conventions()", "Every convention, the default `exact` first.", [](const arguments&) {
+    function(module, "conventions", [](const arguments&) {
         py::list all;
         for (const convention* each : conventions::all) {
             all.append(*each);
@@ -137,36 +134,17 @@ void bind_plans(py::module_& module) {
         return all;
     });
 
-    const py::class_<weight_setting> setting(module, "WeightSetting", R"(The state of some weights in training.
-
-weights: a component ("mlp"), or a component and a weight of it ("attention.qkv/q_proj"); both may end in "*".
-state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank beside it). first_layer, last_layer
-(included): only these. part: "encoder", "layer", "lm_head", …)");
-    constructor(
-        setting,
-        "__init__(self, weights='*', state='trainable', *, rank=0, first_layer=None, last_layer=None, part='*')", "",
-        [](const arguments& given) {
-            return make_setting(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
-                                given["last_layer"], given.text("part"));
-        });
-    property(
-        setting, "weights", [](const weight_setting& r) { return r.weights.view(); },
-        "The component, or component/weight, that it is about; \"*\" at its end fits all.");
-    property(
-        setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); },
-        "\"trainable\", \"frozen\" or \"lora\".");
-    property(
-        setting, "rank", [](const weight_setting& r) { return r.rank; },
-        "Of the adapter beside each weight; 0 unless `state` is \"lora\".");
-    property(
-        setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); },
-        "The first layer that it holds in, from 0; None: no bound.");
-    property(
-        setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); },
-        "The last layer that it holds in, itself included; None: no bound.");
-    property(
-        setting, "part", [](const weight_setting& r) { return r.part.view(); },
-        "The kind of part that it holds in: \"encoder\", \"layer\", \"lm_head\", …; \"*\" is any.");
+    const py::class_<weight_setting> setting = new_class<weight_setting>(module, "WeightSetting");
+    constructor(setting, [](const arguments& given) {
+        return make_setting(given.text("weights"), given.text("state"), given["rank"], given["first_layer"],
+                            given["last_layer"], given.text("part"));
+    });
+    property(setting, "weights", [](const weight_setting& r) { return r.weights.view(); });
+    property(setting, "state", [](const weight_setting& r) { return to_word(r.state, weight_state_names); });
+    property(setting, "rank", [](const weight_setting& r) { return r.rank; });
+    property(setting, "first_layer", [](const weight_setting& r) { return layer_of(r.first_layer); });
+    property(setting, "last_layer", [](const weight_setting& r) { return layer_of(r.last_layer); });
+    property(setting, "part", [](const weight_setting& r) { return r.part.view(); });
     equality(setting, [](const weight_setting& r) { return setting_state(r); });
     shown_as(setting, [](const weight_setting& r) {
         constexpr const char* names[] = {"", "", "rank", "first_layer", "last_layer", "part"};
@@ -188,48 +166,21 @@ state: "trainable", "frozen" or "lora" (frozen, with an adapter of that rank bes
                                 s[5].cast<std::string>());
         });
 
-    const py::class_<training_plan> plan(module, "Plan", R"(What one process executes in a training step.
-
-phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of every
-layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ once more,
-which is executed and never useful. weights: what trains; of settings that name the same weight the last one holds.
-recompute_components: components that the backward computes again besides. recompute_every: in the n-th, 2n-th, … layer
-only. repeated: work that several ranks run though its result is needed once, {"vision.*": 4}: executed by each, useful
-once. Of names that fit the same the last one holds. indexer: whether those of sparse attention train by a loss of their
-own: "frozen" (no), "sparse_loss" (over the chosen keys), "dense_loss" (over all), "warm_up" (and attention is over all).)");
-    constructor(plan,
-                "__init__(self, *, phase='train', recompute='none', flash_attention=True, weights=[], "
-                "recompute_components=[], recompute_every=1, repeated={}, indexer='frozen')",
-                "", [](const arguments& given) {
-                    return make_plan(given.text("phase"), given.text("recompute"), given.flag("flash_attention"),
-                                     given.as<std::vector<weight_setting>>("weights"),
-                                     given.as<std::vector<std::string>>("recompute_components"),
-                                     given["recompute_every"], given.as<py::dict>("repeated"), given.text("indexer"));
-                });
-    property(
-        plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); },
-        "\"train\", \"forward\" or \"backward\".");
-    property(
-        plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); },
-        "What the backward computes again: \"none\", \"full\" or \"attention\".");
-    property(
-        plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; },
-        "Whether a fused attention backward computes QKᵀ once more.");
-    property(
-        plan, "weights", [](const training_plan& p) { return py::object(plan_state(p)[3]); },
-        "What trains; of settings that name the same weight the last one holds.");
-    property(
-        plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); },
-        "Names of components that the backward computes again besides.");
-    property(
-        plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; },
-        "n where the n-th, 2n-th, … layer recomputes; 1 is every layer.");
-    property(
-        plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); },
-        "{weights: ranks} of work that several ranks run, each the whole of it.");
-    property(
-        plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); },
-        "How indexers of sparse attention train: \"frozen\", \"sparse_loss\", \"dense_loss\" or \"warm_up\".");
+    const py::class_<training_plan> plan = new_class<training_plan>(module, "Plan");
+    constructor(plan, [](const arguments& given) {
+        return make_plan(given.text("phase"), given.text("recompute"), given.flag("flash_attention"),
+                         given.as<std::vector<weight_setting>>("weights"),
+                         given.as<std::vector<std::string>>("recompute_components"), given["recompute_every"],
+                         given.as<py::dict>("repeated"), given.text("indexer"));
+    });
+    property(plan, "phase", [](const training_plan& p) { return to_word(p.counted, counted_passes_names); });
+    property(plan, "recompute", [](const training_plan& p) { return to_word(p.recomputed, recompute_names); });
+    property(plan, "flash_attention", [](const training_plan& p) { return p.flash_attention; });
+    property(plan, "weights", [](const training_plan& p) { return py::object(plan_state(p)[3]); });
+    property(plan, "recompute_components", [](const training_plan& p) { return py::object(plan_state(p)[4]); });
+    property(plan, "recompute_every", [](const training_plan& p) { return p.recompute_every; });
+    property(plan, "repeated", [](const training_plan& p) { return py::object(plan_state(p)[6]); });
+    property(plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); });
     equality(plan);
     shown_as(plan, [](const training_plan& p) {
         constexpr const char* names[] = {

@@ -158,72 +158,48 @@ training_plan plan_with_redundant_work(const parallel_layout& layout, const argu
 }
 
 void bind_layout(py::module_& module) {
-    const py::class_<parallel_layout> type(module, "ParallelLayout",
-                                           "Where the ranks of a job stand, seen from one of them.");
-    constructor(
-        type,
-        "__init__(self, *, rank, dp=1, cp=1, tp=1, pp=1, vpp=1, ep=1, world_size=None, order='" +
-            std::string(megatron_order) + "')",
-        "dp x cp x tp x pp ranks; `order` is Megatron's, the fastest axis first. `world_size` is compared where it is "
-        "given.",
-        [](const arguments& given) { return layout_of(given); });
-    property(
-        type, "rank", [](const parallel_layout& layout) { return layout.rank(); },
-        "This rank in the whole job, from 0.");
-    property(
-        type, "world_size", [](const parallel_layout& layout) { return layout.world_size(); },
-        "Ranks of the whole job.");
-    property(
-        type, "coordinates",
-        [](const parallel_layout& layout) {
-            py::dict at;
-            for (const parallel_axis axis : dense_axes) {
-                at[py::str(std::string(name_of(axis)))] = layout.coordinate(axis);
-            }
-            return at;
-        },
-        "{\"tp\": …, \"cp\": …, \"dp\": …, \"pp\": …} of this rank.");
-    method(type, "group(self, axes)", "The ranks that differ from this one along these axes only, itself among them.",
-           [](const parallel_layout& layout, const arguments& given) {
-               py::list ranks;
-               for (const std::uint64_t rank : layout.group(to_axes(given.as<std::vector<std::string>>("axes")))) {
-                   ranks.append(rank);
-               }
-               return ranks;
-           });
-    method(
-        type, "with_redundant_work(self, repeated, *, plan=None)",
-        "The plan of all ranks, {\"vision.*\": [\"cp\"]}: what is named all ranks along these axes run, each the "
-        "whole of it. It is executed by each and useful once.",
-        [](const parallel_layout& layout, const arguments& given) { return plan_with_redundant_work(layout, given); });
+    const py::class_<parallel_layout> type = new_class<parallel_layout>(module, "ParallelLayout");
+    constructor(type, [](const arguments& given) { return layout_of(given); });
+    property(type, "rank", [](const parallel_layout& layout) { return layout.rank(); });
+    property(type, "world_size", [](const parallel_layout& layout) { return layout.world_size(); });
+    property(type, "coordinates", [](const parallel_layout& layout) {
+        py::dict at;
+        for (const parallel_axis axis : dense_axes) {
+            at[py::str(std::string(name_of(axis)))] = layout.coordinate(axis);
+        }
+        return at;
+    });
+    method(type, "group", [](const parallel_layout& layout, const arguments& given) {
+        py::list ranks;
+        for (const std::uint64_t rank : layout.group(to_axes(given.as<std::vector<std::string>>("axes")))) {
+            ranks.append(rank);
+        }
+        return ranks;
+    });
+    method(type, "with_redundant_work", [](const parallel_layout& layout, const arguments& given) {
+        return plan_with_redundant_work(layout, given);
+    });
     equality(type);
 }
 
 void bind_scope(py::module_& module) {
-    const py::class_<statistic_scope> type(module, "Scope", "What the ranks along each axis hold of a statistic.");
-    constructor(
-        type, "__init__(self, preset='microbatch', **kwargs)",
-        "A preset (\"microbatch\", \"context_slice\", \"first_stage\", \"last_stage\", \"own_routers\"), changed "
-        "along dp, cp, tp, pp or virtual_stages to \"replicated\", \"trusted\", \"sharded\", \"first\" or "
-        "\"last\".",
-        [](const arguments& given) {
-            statistic_scope scope = to_scope(given["preset"], "preset");
-            for (const auto& [key, value] : given.others()) {
-                const auto name = key.cast<std::string>();
-                const share held = from_word<share>(to_text(value, name), name, share_words);
-                scope = name == "virtual_stages"
-                            ? scope.along_virtual_stages(held)
-                            : scope.along(from_word<parallel_axis>(name, "axis", parallel_axis_names), held);
-            }
-            return scope;
-        });
-    method(type, "trusting_replicas(self)",
-           "The same with nothing to compare: for a sum over a group that leaves replicas out.",
+    const py::class_<statistic_scope> type = new_class<statistic_scope>(module, "Scope");
+    constructor(type, [](const arguments& given) {
+        statistic_scope scope = to_scope(given["preset"], "preset");
+        for (const auto& [key, value] : given.others()) {
+            const auto name = key.cast<std::string>();
+            const share held = from_word<share>(to_text(value, name), name, share_words);
+            scope = name == "virtual_stages"
+                        ? scope.along_virtual_stages(held)
+                        : scope.along(from_word<parallel_axis>(name, "axis", parallel_axis_names), held);
+        }
+        return scope;
+    });
+    method(type, "trusting_replicas",
            [](const statistic_scope& scope, const arguments&) { return scope.trusting_replicas(); });
-    method(type, "parts(self, layout)", "In how many different parts the layout holds it.",
-           [](const statistic_scope& scope, const arguments& given) {
-               return scope.parts(given.as<const parallel_layout&>("layout"));
-           });
+    method(type, "parts", [](const statistic_scope& scope, const arguments& given) {
+        return scope.parts(given.as<const parallel_layout&>("layout"));
+    });
     equality(type);
     shown_as(type, [](const statistic_scope& scope) {
         std::string text = "Scope(";
@@ -306,52 +282,33 @@ tally_reduction reduction_of(const arguments& given) {
 void bind_ranks(py::module_& module) {
     bind_layout(module);
     bind_scope(module);
-    const py::class_<tally_reduction> type(module, "TallyReduction", "The sum of tallies over ranks, step after step.");
-    constructor(
-        type, "__init__(self, like, *, scope, layout, reducer, convention, other_scopes={}, plan=None)",
-        "All ranks of the group make it together: by one MAX they compare masks, scope, layout, version and the "
-        "convention that the sum is evaluated in (None: it is not), and where one differs all of them raise. Where "
-        "`like` is a Cost, they compare what it counts by `plan` as well.",
-        [](const arguments& given) { return reduction_of(given); });
-    method(type, "sum(self, mine, *, reducer, visits=None)",
-           "The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under "
-           "virtual stages.",
-           [](const tally_reduction& reduction, const arguments& given) {
-               const python_reducer over(given["reducer"]);
-               return reduction.sum(given.as<const tally&>("mine"), over, visits_of(given));
-           });
-    method(type, "scaled(self, mine, *, visits=None)",
-           "The same without communication, where all ranks have equal lengths, which the caller says.",
-           [](const tally_reduction& reduction, const arguments& given) {
-               return reduction.scaled(given.as<const tally&>("mine"), equal_lengths, visits_of(given));
-           });
-    function(module, "reduce_ratio(numerator, denominator, *, scope, layout, reducer)",
-             "Numerator and denominator of all ranks.", [](const arguments& given) {
-                 const python_reducer over(given["reducer"]);
-                 const ratio all =
-                     reduce(ratio(given.count("numerator"), given.count("denominator")),
-                            to_scope(given["scope"], "scope"), given.as<const parallel_layout&>("layout"), over);
-                 return std::pair(all.numerator(), all.denominator());
-             });
-    function(module, "reduce_extremes(values, *, scope, layout, reducer)",
-             "Count, least and largest of the values of all ranks; None where there are none.",
-             [](const arguments& given) {
-                 const python_reducer over(given["reducer"]);
-                 extremes mine;
-                 for (const py::handle value : given["values"]) {
-                     mine.add(to_count(value, "values"));
-                 }
-                 const extremes all =
-                     reduce(mine, to_scope(given["scope"], "scope"), given.as<const parallel_layout&>("layout"), over);
-                 return all.empty() ? py::tuple(py::make_tuple(0, py::none(), py::none()))
-                                    : py::tuple(py::make_tuple(all.count(), all.min(), all.max()));
-             });
-    function(module,
-             "reduce_sequences(numerators, denominators, *, scope, layout, within, over_dp, of=None, "
-             "denominator_scope=None, different_scopes=False)",
-             "Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / "
-             "denominator)`: summed over the ranks that share a sequence first, then over the sequences of all.",
-             [](const arguments& given) { return reduced_sequences(given); });
+    const py::class_<tally_reduction> type = new_class<tally_reduction>(module, "TallyReduction");
+    constructor(type, [](const arguments& given) { return reduction_of(given); });
+    method(type, "sum", [](const tally_reduction& reduction, const arguments& given) {
+        const python_reducer over(given["reducer"]);
+        return reduction.sum(given.as<const tally&>("mine"), over, visits_of(given));
+    });
+    method(type, "scaled", [](const tally_reduction& reduction, const arguments& given) {
+        return reduction.scaled(given.as<const tally&>("mine"), equal_lengths, visits_of(given));
+    });
+    function(module, "reduce_ratio", [](const arguments& given) {
+        const python_reducer over(given["reducer"]);
+        const ratio all = reduce(ratio(given.count("numerator"), given.count("denominator")),
+                                 to_scope(given["scope"], "scope"), given.as<const parallel_layout&>("layout"), over);
+        return std::pair(all.numerator(), all.denominator());
+    });
+    function(module, "reduce_extremes", [](const arguments& given) {
+        const python_reducer over(given["reducer"]);
+        extremes mine;
+        for (const py::handle value : given["values"]) {
+            mine.add(to_count(value, "values"));
+        }
+        const extremes all =
+            reduce(mine, to_scope(given["scope"], "scope"), given.as<const parallel_layout&>("layout"), over);
+        return all.empty() ? py::tuple(py::make_tuple(0, py::none(), py::none()))
+                           : py::tuple(py::make_tuple(all.count(), all.min(), all.max()));
+    });
+    function(module, "reduce_sequences", [](const arguments& given) { return reduced_sequences(given); });
 }
 
 }  // namespace floptally::detail::python

@@ -159,54 +159,23 @@ cost cost_of_state(py::handle state) {
 }
 
 void bind_rows(py::module_& module) {
-    const py::class_<whole_row> type(module, "Row", R"(One row of a cost: forward FLOPs per unit of a statistic.
-
-component: as users name it, 1 to 39 characters. unit: "tokens", "count" (sequences), "keys" (tokens of the other
-side), "squares", "cached", "crossed", "routed", or a Mask, whose attended pairs are then counted. kind: what product it
-is ("linear", "lm_head", "scores", "values", "state", "router", "norm", …), which decides its backward.
-flops_per_unit: of the forward, a multiply-add is 2. split: how tensor parallelism deals it ("columns", "rows", "heads",
-"kv_heads", "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"), units: how many of them there are,
-inner_units: columns of a key-value head, key-value heads of a fused matrix, width of an expert.)");
-    constructor(type,
-                "__init__(self, component, unit, kind, flops_per_unit, parameters=0, *, padded_flops_per_unit=None, "
-                "weight='', tower='text', split='unsaid', units=0, inner_units=0)",
-                "", [](const arguments& given) {
-                    return make_row(given.text("component"), given["unit"], given.text("kind"), given["flops_per_unit"],
-                                    given["parameters"], given["padded_flops_per_unit"], given.text("weight"),
-                                    given.text("tower"), given.text("split"), given["units"], given["inner_units"]);
-                });
-    property(
-        type, "component", [](const whole_row& r) { return r.component.view(); },
-        "As users name it: \"mlp\", \"attention.core\", …");
-    property(
-        type, "unit", [](const whole_row& r) { return r.unit(); },
-        "The statistic that it multiplies: its name, or a Mask whose attended pairs are counted.");
-    property(
-        type, "kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); },
-        "What product it is, which decides its backward: \"linear\", \"scores\", …");
-    property(
-        type, "flops_per_unit", [](const whole_row& r) { return r.row.useful; },
-        "Useful FLOPs of the forward for one unit; a multiply-add is 2.");
-    property(
-        type, "padded_flops_per_unit", [](const whole_row& r) { return r.row.padded; },
-        "FLOPs of the forward for one unit as kernels run it.");
-    property(
-        type, "parameters", [](const whole_row& r) { return r.row.parameters; }, "Weights stored.");
-    property(
-        type, "weight", [](const whole_row& r) { return r.weight; },
-        "The name of its matrix: \"q_proj\"; empty where it has none.");
-    property(
-        type, "tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); },
-        "Whose units it counts: \"text\", \"vision\" or \"audio\".");
-    property(
-        type, "split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); },
-        "How tensor parallelism deals it to ranks: \"columns\", \"heads\", …");
-    property(
-        type, "units", [](const whole_row& r) { return r.row.dealt.units; },
-        "How many columns, rows, heads, experts or words are dealt; 0: not said.");
-    property(
-        type, "inner_units", [](const whole_row& r) { return r.row.dealt.inner; },
-        "Columns of a key-value head, key-value heads of a fused matrix, or the width of an expert.");
+    const py::class_<whole_row> type = new_class<whole_row>(module, "Row");
+    constructor(type, [](const arguments& given) {
+        return make_row(given.text("component"), given["unit"], given.text("kind"), given["flops_per_unit"],
+                        given["parameters"], given["padded_flops_per_unit"], given.text("weight"), given.text("tower"),
+                        given.text("split"), given["units"], given["inner_units"]);
+    });
+    property(type, "component", [](const whole_row& r) { return r.component.view(); });
+    property(type, "unit", [](const whole_row& r) { return r.unit(); });
+    property(type, "kind", [](const whole_row& r) { return to_word(r.row.kind, term_words); });
+    property(type, "flops_per_unit", [](const whole_row& r) { return r.row.useful; });
+    property(type, "padded_flops_per_unit", [](const whole_row& r) { return r.row.padded; });
+    property(type, "parameters", [](const whole_row& r) { return r.row.parameters; });
+    property(type, "weight", [](const whole_row& r) { return r.weight; });
+    property(type, "tower", [](const whole_row& r) { return std::string(name_of(r.row.in)); });
+    property(type, "split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); });
+    property(type, "units", [](const whole_row& r) { return r.row.dealt.units; });
+    property(type, "inner_units", [](const whole_row& r) { return r.row.dealt.inner; });
     equality(type, [](const whole_row& r) { return row_state(r); });
     shown_as(type, [](const whole_row& r) {
         return "Row(\"" + std::string(r.component.view()) + "\", " + shown(r.unit()) + ", \"" +

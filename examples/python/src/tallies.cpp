@@ -136,88 +136,59 @@ void add_both_sides(tally& t, const arguments& given) {
 }  // namespace
 
 void bind_tallies(py::module_& module) {
-    const py::class_<tally> type(module, "Tally", R"(Exact sums over sequences: what a batch is reduced to.
-
-Tally(cost) keeps what that cost needs in that convention and plan, Tally([masks]) those masks, and Tally(other) begins
-anew with the masks of another. Tallies of the same masks add up over microbatches, ranks and time in any order, bit for bit. Whatever raises leaves a tally as it was.)");
-    constructor(type, "__init__(self, cost_or_masks=None, *, convention='exact', plan=None)", "",
-                [](const arguments& given) { return tally{masks_for(given)}; });
-    method(type, "add_lengths(self, lengths)", "Sequences by their lengths in tokens: [n] integers.",
-           [](tally& t, const arguments& given) {
-               add_integers(t, given, "lengths", [](tally& sum, const auto& all) { sum.add_lengths(all); });
-           });
-    method(type, "add_padded(self, lengths, row_length)", "A BSHD batch: rows that are padded to one length.",
-           [](tally& t, const arguments& given) {
-               const std::uint64_t row = given.count("row_length");
-               add_integers(t, given, "lengths", [row](tally& sum, const auto& all) { sum.add_padded(all, row); });
-           });
-    method(
-        type, "add_cu_seqlens(self, cu_seqlens, cu_seqlens_padded=None, num_real_seqs=None, cu_seqlens_real=None)",
-        "Boundaries [n + 1] of a packed row, and of the slots that kernels process. The sequences after num_real_seqs, "
-        "or after those of cu_seqlens_real, are mock sequences.",
-        [](tally& t, const arguments& given) { add_boundaries(t, given); });
-    method(type, "add_attention_mask(self, attention_mask)",
-           "A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful.",
-           [](tally& t, const arguments& given) {
-               tally sum{t.masks()};
-               add_attention_mask(sum, given["attention_mask"]);
-               t += sum;
-           });
-    method(type, "add_encoder_decoder(self, lengths, encoder_lengths)", "Both sides of an encoder-decoder.",
-           [](tally& t, const arguments& given) { add_both_sides(t, given); });
-    method(type, "add_sequences(self, sequences)", "HSTU: a list of (contextual, history, targets[, group]).",
+    const py::class_<tally> type = new_class<tally>(module, "Tally");
+    constructor(type, [](const arguments& given) { return tally{masks_for(given)}; });
+    method(type, "add_lengths", [](tally& t, const arguments& given) {
+        add_integers(t, given, "lengths", [](tally& sum, const auto& all) { sum.add_lengths(all); });
+    });
+    method(type, "add_padded", [](tally& t, const arguments& given) {
+        const std::uint64_t row = given.count("row_length");
+        add_integers(t, given, "lengths", [row](tally& sum, const auto& all) { sum.add_padded(all, row); });
+    });
+    method(type, "add_cu_seqlens", [](tally& t, const arguments& given) { add_boundaries(t, given); });
+    method(type, "add_attention_mask", [](tally& t, const arguments& given) {
+        tally sum{t.masks()};
+        add_attention_mask(sum, given["attention_mask"]);
+        t += sum;
+    });
+    method(type, "add_encoder_decoder", [](tally& t, const arguments& given) { add_both_sides(t, given); });
+    method(type, "add_sequences",
            [](tally& t, const arguments& given) { t.add(listed_samples(to_hstu_sequences(given["sequences"]))); });
-    method(type, "add_new_tokens(self, new_tokens)", "A list of (n, past): n new tokens after past cached ones.",
+    method(type, "add_new_tokens",
            [](tally& t, const arguments& given) { t.add(listed_samples(to_new_tokens(given["new_tokens"]))); });
-    method(type, "add_grid_thw(self, grid_thw)",
-           "Images and clips [n, 3]: frames, rows and columns of patches before merging.",
-           [](tally& t, const arguments& given) {
-               add_integers(
-                   t, given, "grid_thw", [](tally& sum, const auto& all) { sum.add_grid_thw(all); }, 3);
-           });
-    method(type, "add_audio_frames(self, audio_frames)", "Clips of sound [n] by the frames that enter the audio tower.",
-           [](tally& t, const arguments& given) {
-               add_integers(t, given, "audio_frames", [](tally& sum, const auto& all) { sum.add_audio_frames(all); });
-           });
-    method(type, "add_routed(self, useful, padded)", "Visits of tokens to experts over all layers, as measured.",
-           [](tally& t, const arguments& given) {
-               t.add_routed(to_count(given["useful"], "routed[0]"), to_count(given["padded"], "routed[1]"));
-           });
-    method(type, "add_measured(self, name, useful, padded=None)",
-           "Adds to the word Mask.measured(name), with which this tally was built.",
-           [](tally& t, const arguments& given) {
-               const std::string name = given.text("name");
-               const std::uint64_t useful = to_count(given["useful"], name);
-               const py::handle padded = given.some("padded");
-               t.add_measured(name, useful, padded ? to_count(padded, name) : useful);
-           });
-    method(type, "get(self, statistic, view='useful', tower='text')",
-           "One sum: \"count\", \"tokens\", \"keys\", \"squares\", \"cached\", \"crossed\" or \"routed\".",
-           [](const tally& t, const arguments& given) {
-               return t.get(from_word<view>(given.text("view"), "view", {"useful", "padded"}),
-                            from_word<statistic>(given.text("statistic"), "statistic", statistic_words),
-                            from_word<modality>(given.text("tower"), "tower", modality_names));
-           });
-    method(type, "pairs(self, mask, view='useful')", "Attended pairs of one of the masks.",
-           [](const tally& t, const arguments& given) {
-               return t.pairs(from_word<view>(given.text("view"), "view", {"useful", "padded"}),
-                              given.as<const mask&>("mask"));
-           });
-    property(
-        type, "masks", [](const tally& t) { return std::vector<mask>(t.masks().begin(), t.masks().end()); },
-        "Masks whose attended pairs it keeps.");
-    property(
-        type, "tokens", [](const tally& t) { return t.get(view::useful, statistic::tokens); },
-        "Real tokens, of the text.");
-    method(type, "words(self)", "All words as a new int64 array: what a SUM all-reduce takes.",
-           [](const tally& t, const arguments&) { return words_array(t); });
-    static_method(type, "from_words(cost_or_masks, words, *, convention='exact', plan=None)",
-                  "The tally whose words() were summed elsewhere.", [](const arguments& given) {
-                      return tally::from_words(masks_for(given), word_bits(given["words"]));
-                  });
-    method(type, "copy(self)", "Another tally with these sums.",
-           [](const tally& t, const arguments&) { return tally(t); });
-    method(type, "__iadd__(self, other)", "", [](py::handle self, const arguments& given) {
+    method(type, "add_grid_thw", [](tally& t, const arguments& given) {
+        add_integers(
+            t, given, "grid_thw", [](tally& sum, const auto& all) { sum.add_grid_thw(all); }, 3);
+    });
+    method(type, "add_audio_frames", [](tally& t, const arguments& given) {
+        add_integers(t, given, "audio_frames", [](tally& sum, const auto& all) { sum.add_audio_frames(all); });
+    });
+    method(type, "add_routed", [](tally& t, const arguments& given) {
+        t.add_routed(to_count(given["useful"], "routed[0]"), to_count(given["padded"], "routed[1]"));
+    });
+    method(type, "add_measured", [](tally& t, const arguments& given) {
+        const std::string name = given.text("name");
+        const std::uint64_t useful = to_count(given["useful"], name);
+        const py::handle padded = given.some("padded");
+        t.add_measured(name, useful, padded ? to_count(padded, name) : useful);
+    });
+    method(type, "get", [](const tally& t, const arguments& given) {
+        return t.get(from_word<view>(given.text("view"), "view", {"useful", "padded"}),
+                     from_word<statistic>(given.text("statistic"), "statistic", statistic_words),
+                     from_word<modality>(given.text("tower"), "tower", modality_names));
+    });
+    method(type, "pairs", [](const tally& t, const arguments& given) {
+        return t.pairs(from_word<view>(given.text("view"), "view", {"useful", "padded"}),
+                       given.as<const mask&>("mask"));
+    });
+    property(type, "masks", [](const tally& t) { return std::vector<mask>(t.masks().begin(), t.masks().end()); });
+    property(type, "tokens", [](const tally& t) { return t.get(view::useful, statistic::tokens); });
+    method(type, "words", [](const tally& t, const arguments&) { return words_array(t); });
+    static_method(type, "from_words", [](const arguments& given) {
+        return tally::from_words(masks_for(given), word_bits(given["words"]));
+    });
+    method(type, "copy", [](const tally& t, const arguments&) { return tally(t); });
+    method(type, "__iadd__", [](py::handle self, const arguments& given) {
         self.cast<tally&>() += given.as<const tally&>("other");
         return py::reinterpret_borrow<py::object>(self);
     });

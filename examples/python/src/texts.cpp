@@ -90,32 +90,25 @@ model_cost read_cost(const arguments& given) {
 }  // namespace
 
 void bind_reader(py::module_& module) {
-    function(module,
-             "cost(config, *, is_path=False, mla='expanded', mtp=0, padded_vocab_size=0, page=[], strict=False)",
-             "The cost of a model by the JSON of its config, or by its path; page: texts of pages and their files.",
-             [](const arguments& given) { return read_cost(given); });
-    function(module, "models()", "The model types that cost() knows.", [](const arguments&) {
+    function(module, "cost", [](const arguments& given) { return read_cost(given); });
+    function(module, "models", [](const arguments&) {
         const auto known = known_model_types();
         return std::vector<std::string>(known.begin(), known.end());
     });
-    function(module, "readable(flops)", "\"421.65 TFLOP\"",
-             [](const arguments& given) { return readable(to_flops(given["flops"], "flops")); });
-    function(module, "run_program(arguments)",
-             "The program floptally: its exit status. The first argument is its name.", [](const arguments& given) {
-                 auto words = given.as<std::vector<std::string>>("arguments");
-                 std::vector<char*> argv;
-                 for (std::string& word : words) {
-                     argv.push_back(word.data());
-                 }
-                 argv.push_back(nullptr);
-                 const py::gil_scoped_release released;  // it may wait for standard input
-                 return program::main(static_cast<int>(words.size()), argv.data());
-             });
-    function(module, "address_of(values)",
-             "Where integers are read from: the array's own memory, or that of a copy of a list.",
-             [](const arguments& given) {
-                 return reinterpret_cast<std::uintptr_t>(integers(given["values"], "values").address());
-             });
+    function(module, "readable", [](const arguments& given) { return readable(to_flops(given["flops"], "flops")); });
+    function(module, "run_program", [](const arguments& given) {
+        auto words = given.as<std::vector<std::string>>("arguments");
+        std::vector<char*> argv;
+        for (std::string& word : words) {
+            argv.push_back(word.data());
+        }
+        argv.push_back(nullptr);
+        const py::gil_scoped_release released;  // it may wait for standard input
+        return program::main(static_cast<int>(words.size()), argv.data());
+    });
+    function(module, "address_of", [](const arguments& given) {
+        return reinterpret_cast<std::uintptr_t>(integers(given["values"], "values").address());
+    });
 }
 
 }  // namespace floptally::detail::python

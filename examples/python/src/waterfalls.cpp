@@ -306,61 +306,23 @@ py::tuple times_of_trace(const counted_work& work, const std::string& path, cons
                           std::vector<std::string>(made.notes().begin(), made.notes().end()));
 }
 
-constexpr std::pair<const char*, const char*> account_keywords[] = {
-    {"seconds", "duration of the step; times that say it themselves need none."},
-    {"gpus", "all of the job."},
-    {"accelerator", "a name as the driver calls it, or an Accelerator."},
-    {"peak_tflops", "dense peak of one GPU, which MFU is stated against; wins over `accelerator`."},
-    {"precision", "of that peak; \"bf16\" where it is not given."},
-    {"precisions", "of components and layers, \"mlp=fp8,@1-30=fp8\"."},
-    {"clock_mhz", "of the accelerator's boost peak."},
-    {"apart", "{name: seconds} of the step that are no work: data wait, exposed communication, the optimizer."},
-    {"rank_work",
-     "own work of each rank in any unit, [ranks] ints; or {\"largest\", \"sum\", \"ranks\"}, as two reductions give "
-     "it."},
-    {"idle_gpus", "of `gpus`, those that run none of the work."},
-    {"masked_tiles", "a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int."},
-    {"pp", "ranks of a pipeline, over which the model's layers are dealt."},
-    {"vpp", "chunks of layers on each of them; 1 where it is not given."},
-    {"microbatches", "that each pipeline runs in the step."},
-    {"schedule", "\"gpipe\", \"1f1b\", \"interleaved\" or \"zero_bubble\"; 1f1b, or interleaved where vpp is above 1."},
-    {"memory_tbps", "bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`."},
-    {"batches", "microbatches of all replicas, each of which reads the weights; 1 where it is not given."},
-    {"weight_bits", "of a weight as it is read; 16 where it is not given, as the three below."},
-    {"gradient_bits", "of a weight's gradient."},
-    {"activation_bits", "of an operand or a result."},
-    {"cache_bits", "of a cached key or value."},
-    {"component_times",
-     "measured times of components: a ModuleTimer, what its times() returns, or the path of such a file."},
-    {"trace", "the path of a step's trace, as torch.profiler's export_chrome_trace writes it."},
-    {"modules", "components of modules in the trace, before the usual ones: \"*.mixer=mamba\"."}};
-
 void bind_masked_tiles(py::module_& module) {
-    const py::class_<shown_tiles> type(module, "MaskedTiles",
-                                       R"(What attention kernels compute on pairs that no mask lets through.
-
-Of each tile (queries, keys) with an attended pair a kernel computes all. Add the batch that is counted, as a Meter takes
-it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over images and sound is left out.)");
-    constructor(type, "__init__(self, cost, tile=(128, 128))", "",
+    const py::class_<shown_tiles> type = new_class<shown_tiles>(module, "MaskedTiles");
+    constructor(type,
                 [](const arguments& given) { return shown_tiles(given.as<const model_cost&>("cost"), given["tile"]); });
-    property(
-        type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); },
-        "(rows of queries, columns of keys) that a kernel runs at once, in tokens.");
-    property(
-        type, "tally", [](const shown_tiles& t) { return t.counted.total(); }, "The batch.");
-    method(type, "executed(self, plan=None)", "FLOPs of those pairs in a training step, as an exact int.",
-           [](const shown_tiles& t, const arguments& given) {
-               return t.counted.work(to_plan(given["plan"], t.cost)).total(view::executed);
-           });
-    method(type, "add(self, *, " + input_signature() + ")", "Adds a batch.\n\nArgs:\n" + input_help(),
-           [](shown_tiles& tiles, const arguments& given) {
-               const input_arguments batch(given, tiles.counted.masks());
-               if (!batch.input().rows.empty()) {
-                   throw error("attention_mask", "does not say where its tiles begin: give lengths and row_length");
-               }
-               add_input(batch.input(), tiles.cost.model(), tiles.counted);
-           });
-    method(type, "__copy__(self)", "", [](const shown_tiles& t, const arguments&) { return shown_tiles(t); });
+    property(type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); });
+    property(type, "tally", [](const shown_tiles& t) { return t.counted.total(); });
+    method(type, "executed", [](const shown_tiles& t, const arguments& given) {
+        return t.counted.work(to_plan(given["plan"], t.cost)).total(view::executed);
+    });
+    method(type, "add", [](shown_tiles& tiles, const arguments& given) {
+        const input_arguments batch(given, tiles.counted.masks());
+        if (!batch.input().rows.empty()) {
+            throw error("attention_mask", "does not say where its tiles begin: give lengths and row_length");
+        }
+        add_input(batch.input(), tiles.cost.model(), tiles.counted);
+    });
+    method(type, "__copy__", [](const shown_tiles& t, const arguments&) { return shown_tiles(t); });
     shown_as(type, [](const shown_tiles& t) {
         return "<MaskedTiles of " + std::to_string(t.tile.rows) + " x " + std::to_string(t.tile.keys) + ">";
     });
@@ -370,31 +332,17 @@ it: `Breakdown.waterfall(masked_tiles=…)` has a line for them. Attention over 
 
 void bind_waterfalls(py::module_& module) {
     bind_masked_tiles(module);
-    std::string signature;
-    std::string help;
-    for (const auto& [name, meaning] : account_keywords) {
-        append_item(signature, std::string(name) + "=None");
-        help.append("    ").append(name).append(": ").append(meaning).append("\n");
-    }
-    method(module.attr("Breakdown"), "waterfall(self, *, " + signature + ")",
-           R"(Where the time of a step went that did this work: from the peak down to the MFU, a line for each cause.
-
-What is not given is named in the last line and never guessed; what `measure()` was told need not be given again.
-
-Args:
-)" + help,
-           [](py::handle self, const arguments& given) {
-               return package_attribute("_waterfall", "waterfall_of")(self, given.named());
-           });
-    function(module, "_waterfall(work, said, kernel_rate)", "What `Waterfall` is made of.", [](const arguments& given) {
+    method(module.attr("Breakdown"), "waterfall", [](py::handle self, const arguments& given) {
+        return package_attribute("_waterfall", "waterfall_of")(self, given.named());
+    });
+    function(module, "_waterfall", [](const arguments& given) {
         return waterfall_of(given.as<const counted_work&>("work"), given.as<py::dict>("said"), given["kernel_rate"]);
     });
-    function(module, "_times_of_trace(work, path, modules)", "Measured times of a trace: their JSON and notes.",
-             [](const arguments& given) {
-                 const py::handle modules = given.some("modules");
-                 return times_of_trace(given.as<const counted_work&>("work"), given.text("path"),
-                                       modules ? std::optional(to_text(modules, "modules")) : std::nullopt);
-             });
+    function(module, "_times_of_trace", [](const arguments& given) {
+        const py::handle modules = given.some("modules");
+        return times_of_trace(given.as<const counted_work&>("work"), given.text("path"),
+                              modules ? std::optional(to_text(modules, "modules")) : std::nullopt);
+    });
 }
 
 }  // namespace floptally::detail::python
