@@ -1,19 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "accelerators.hpp"
-
-#include <cstddef>
-#include <string_view>
-#include <vector>
-
 #include <floptally/hardware/accelerators.hpp>
-#include <floptally/hardware/memory_bandwidth.hpp>
 #include <floptally/hardware/precision_words.hpp>
 #include <floptally/step/precision_setting_text.hpp>
-#include <floptally/step/report.hpp>
-#include <floptally/text/error.hpp>
 
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

@@ -1,25 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <pybind11/numpy.h>
-#include <span>
-#include <string>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include <floptally/balance/assignment.hpp>
 #include <floptally/balance/balance.hpp>
 #include <floptally/balance/balance_report.hpp>
-#include <floptally/integer/flops.hpp>
-#include <floptally/text/error.hpp>
 
-#include "arrays.hpp"
-#include "binding.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 /// @file
 /// Samples to ranks. Python's `Assignment` is made of what is found here.

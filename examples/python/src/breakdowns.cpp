@@ -1,26 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "breakdowns.hpp"
+#include <nlohmann/json.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
-#include <floptally/conventions/all.hpp>
-#include <floptally/count/convention.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
-#include <floptally/rules/statistic.hpp>
-#include <floptally/step/mixed_precision.hpp>
-#include <floptally/step/report_table.hpp>
+#include <floptally/json/report_json.hpp>
 #include <floptally/step/utilization.hpp>
 
-#include "accelerators.hpp"
-#include "binding.hpp"
-#include "inputs.hpp"
-#include "plans.hpp"
-#include "texts.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 
@@ -216,9 +201,9 @@ void bind_breakdowns(py::module_& module) {
     method(type, "measure", [](const counted_work& b, const arguments& given) { return measured(b, given); });
     property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
     method(type, "to_dict",
-           [](const counted_work& b, const arguments&) { return json_object(report_json(b.whole())); });
+           [](const counted_work& b, const arguments&) { return json_object(to_json(b.whole()).dump()); });
     special_method(type, "__str__", "self",
-                   [](const counted_work& b, const arguments&) { return report_table(b.whole()); });
+                   [](const counted_work& b, const arguments&) { return to_table(b.whole()); });
     method(type, "_repr_html_", [](const counted_work& b, const arguments&) {
         return package_attribute("_html", "to_html")(table_json(floptally::table_of(b.whole())));
     });

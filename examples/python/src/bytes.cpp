@@ -1,30 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "bytes.hpp"
+#include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-
-#include <floptally/batch/integer_view.hpp>
 #include <floptally/bytes/byte_counter.hpp>
-#include <floptally/bytes/byte_report.hpp>
 #include <floptally/bytes/step_bytes.hpp>
-#include <floptally/conventions/all.hpp>
-#include <floptally/hardware/memory_bandwidth.hpp>
-#include <floptally/hardware/peak.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/text/error.hpp>
+#include <floptally/json/byte_json.hpp>
 
-#include "accelerators.hpp"
-#include "binding.hpp"
-#include "inputs.hpp"
-#include "plans.hpp"
-#include "texts.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 /// @file
 /// What a batch moves between memory and units. Python's `Bytes` is made of the JSON that stands here.
@@ -127,7 +109,7 @@ py::tuple account_of(const counted_work& work, const byte_choice& how) {
         }
         phases[py::str(std::string(part.name.view()))] = own;
     }
-    return py::make_tuple(bytes_json(made), bytes_table(made), table_json(floptally::table_of(made)), phases);
+    return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)), phases);
 }
 
 /// The MBU, whether it is a bound, and the uniform estimate beside one.

@@ -1,22 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "costs.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <string>
-
 #include <floptally/count/muon.hpp>
 #include <floptally/descriptors/model_part.hpp>
-#include <floptally/rules/sequence.hpp>
-#include <floptally/text/error.hpp>
 #include <floptally/text/version.hpp>
 
-#include "binding.hpp"
-#include "masks.hpp"
-#include "plans.hpp"
-#include "rows.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

@@ -1,25 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <floptally/balance/sample_loads.hpp>
-#include <floptally/conventions/all.hpp>
 #include <floptally/input/input_padding.hpp>
-#include <floptally/text/error.hpp>
 
-#include "arrays.hpp"
-#include "binding.hpp"
-#include "breakdowns.hpp"
-#include "costs.hpp"
-#include "inputs.hpp"
-#include "plans.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 /// @file
 /// What counts a batch: the methods of `Cost` that a training loop calls.

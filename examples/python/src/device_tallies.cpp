@@ -1,37 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstddef>
-#include <cstdint>
-#include <deque>
 #include <map>
-#include <memory>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/sample_checks.hpp>
-#include <floptally/batch/tally.hpp>
 #include <floptally/cuda/detail/attention_rows.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
 #include <floptally/cuda/detail/snapshots.hpp>
 #include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/cuda/device_reading.hpp>
-#include <floptally/integer/checked.hpp>
 #include <floptally/rules/library_rules.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/text/error.hpp>
 
-#include "arrays.hpp"
-#include "binding.hpp"
+#include "classes.hpp"
 #include "cuda_driver.hpp"
 #include "device_kernels.hpp"
-#include "tallies.hpp"
-#include "units.hpp"
 
 namespace floptally::detail::python {
 

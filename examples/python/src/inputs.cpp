@@ -1,18 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "inputs.hpp"
-
-#include <algorithm>
-#include <iterator>
-
 #include <floptally/batch/split_tally.hpp>
 #include <floptally/batch/tower_inputs.hpp>
-#include <floptally/descriptors/cost_row.hpp>
-#include <floptally/input/add_input.hpp>
-#include <floptally/rules/statistic.hpp>
-#include <floptally/text/error.hpp>
 
-#include "masks.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

@@ -1,16 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstdint>
-#include <optional>
-#include <sstream>
-#include <string>
-#include <vector>
-
 #include <floptally/step/experiment_table.hpp>
 #include <floptally/step/throughput_log.hpp>
 
-#include "binding.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 /// @file
 /// Logs of throughput, and the comparison that is made of them. Their classes are Python's.

@@ -1,30 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "masks.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <pybind11/numpy.h>
-#include <string>
-
-#include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/length_block.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/measured.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/rule.hpp>
 #include <floptally/rules/rule_table.hpp>
 #include <floptally/rules/rule_text.hpp>
-#include <floptally/rules/sequence.hpp>
 #include <floptally/rules/sequence_masks.hpp>
 #include <floptally/rules/statistic_rule.hpp>
-#include <floptally/text/error.hpp>
 
-#include "binding.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

@@ -1,36 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
-#include <memory>
-#include <optional>
 #include <pthread.h>
 #include <pybind11/functional.h>
-#include <string>
 
-#include <floptally/batch/tally.hpp>
 #include <floptally/parallel/rank_sum.hpp>
 #include <floptally/parallel/reduction_schema.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/mask_set.hpp>
 #include <floptally/step/duration_histogram.hpp>
-#include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
-#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/open_metrics.hpp>
 #include <floptally/step/step_totals.hpp>
-#include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 
-#include "accelerators.hpp"
-#include "binding.hpp"
-#include "breakdowns.hpp"
-#include "costs.hpp"
-#include "inputs.hpp"
-#include "plans.hpp"
-#include "texts.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

@@ -2,12 +2,9 @@
 //
 // The extension `floptally._core`.
 
-#include <pybind11/pybind11.h>
-
 #include <floptally/text/version.hpp>
 
-#include "units.hpp"
-#include "values.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

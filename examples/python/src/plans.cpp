@@ -1,15 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "plans.hpp"
-
-#include <string>
-#include <vector>
-
-#include <floptally/conventions/all.hpp>
-#include <floptally/text/error.hpp>
-
-#include "binding.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

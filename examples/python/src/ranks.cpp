@@ -1,21 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-#include <optional>
-#include <pybind11/numpy.h>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
-
-#include <floptally/batch/tally.hpp>
-#include <floptally/conventions/all.hpp>
-#include <floptally/count/convention.hpp>
 #include <floptally/count/word_coefficients.hpp>
-#include <floptally/integer/checked.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
 #include <floptally/parallel/reduction.hpp>
@@ -24,14 +9,8 @@
 #include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/tally_scope.hpp>
-#include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/text/error.hpp>
 
-#include "binding.hpp"
-#include "costs.hpp"
-#include "plans.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 /// @file
 /// Sums over ranks: layouts, scopes, reductions whose collectives are written in Python, and ratios of sequences.

@@ -1,19 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "rows.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <iterator>
-
 #include <floptally/descriptors/dealing.hpp>
 #include <floptally/descriptors/term.hpp>
-#include <floptally/rules/statistic.hpp>
-#include <floptally/text/error.hpp>
 
-#include "binding.hpp"
-#include "masks.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

@@ -1,28 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "tallies.hpp"
-
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <pybind11/numpy.h>
-#include <string>
-#include <vector>
-
-#include <floptally/batch/tally.hpp>
-#include <floptally/input/model_input.hpp>
-#include <floptally/rules/mask.hpp>
-#include <floptally/rules/modality.hpp>
-#include <floptally/rules/statistic.hpp>
-#include <floptally/text/error.hpp>
-
-#include "arrays.hpp"
-#include "costs.hpp"
-#include "inputs.hpp"
-#include "masks.hpp"
-#include "plans.hpp"
-#include "rows.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 namespace floptally::detail::python {
 

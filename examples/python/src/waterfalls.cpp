@@ -1,43 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
+#include <nlohmann/json.hpp>
 
-#include <floptally/conventions/all.hpp>
-#include <floptally/count/flop_counter.hpp>
-#include <floptally/descriptors/model_config.hpp>
-#include <floptally/input/add_input.hpp>
-#include <floptally/integer/flops.hpp>
+#include <floptally/json/component_json.hpp>
+#include <floptally/json/kineto_trace.hpp>
+#include <floptally/json/waterfall_json.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/pipeline_work.hpp>
 #include <floptally/parallel/rank_times.hpp>
 #include <floptally/parallel/rank_work.hpp>
-#include <floptally/step/mixed_precision.hpp>
 #include <floptally/step/step_account.hpp>
-#include <floptally/text/error.hpp>
-#include <floptally/waterfall/component_times.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace_times.hpp>
-#include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_metrics.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
 
-#include "accelerators.hpp"
-#include "binding.hpp"
-#include "breakdowns.hpp"
-#include "bytes.hpp"
-#include "inputs.hpp"
-#include "plans.hpp"
-#include "texts.hpp"
-#include "units.hpp"
+#include "classes.hpp"
 
 /// @file
 /// Where the time of a step went. Python's `Waterfall` is made of the texts that stand here.
@@ -258,9 +238,15 @@ class account_reader {
     py::dict said_;
 };
 
+/// JSON with names of kernels and modules, which may be any bytes.
+template <class Made>
+std::string json_of_names(const Made& made) {
+    return to_json(made).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 py::dict texts_of(const component_waterfall& made) {
     py::dict texts;
-    texts["json"] = components_json(made);
+    texts["json"] = json_of_names(made);
     texts["table"] = to_table(made);
     texts["markdown"] = to_markdown(made);
     texts["cells"] = table_json(floptally::table_of(made));
@@ -276,7 +262,11 @@ py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::
     if (!rate.is_none()) {
         made = floptally::what_if(std::move(account), to_number(rate, "kernel_rate"));
     } else if (said.contains("component_times")) {
-        const measured_components times = read_component_times(to_text(said["component_times"], "component_times"));
+        const auto file = nlohmann::json::parse(to_text(said["component_times"], "component_times"), nullptr, false);
+        if (file.is_discarded()) {
+            throw error("component_times", "is no JSON");
+        }
+        const component_times times = read_component_times(file);
         const bool says_seconds = times.seconds && (!said.contains("seconds") || said["seconds"].is_none());
         account.step.seconds = says_seconds ? *times.seconds : reader.seconds();
         components = texts_of(component_waterfall(account, times.times));
@@ -290,7 +280,7 @@ py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::
         scalars[py::str(each.name)] = each.value;
     }
     py::dict texts;
-    texts["json"] = waterfall_json(*made);
+    texts["json"] = to_json(*made).dump();
     texts["table"] = to_table(*made);
     texts["markdown"] = to_markdown(*made);
     texts["cells"] = table_json(floptally::table_of(*made));
@@ -301,8 +291,8 @@ py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::
 
 /// The JSON of the times that a trace has of this work's components, and its notes.
 py::tuple times_of_trace(const counted_work& work, const std::string& path, const std::optional<std::string>& modules) {
-    const trace_times made(load_trace(path), modules ? module_map_named(*modules) : module_map{});
-    return py::make_tuple(component_times_json({made.seconds(), made.parts(work.work)}),
+    const trace_times made(load_kineto_trace(path), modules ? module_map_named(*modules) : module_map{});
+    return py::make_tuple(json_of_names(component_times{made.seconds(), made.parts(work.work)}),
                           std::vector<std::string>(made.notes().begin(), made.notes().end()));
 }
 

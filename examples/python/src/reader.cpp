@@ -1,62 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include "texts.hpp"
-
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <utility>
 
 #include <floptally/json.hpp>
-#include <floptally/json/byte_json.hpp>
-#include <floptally/json/component_json.hpp>
-#include <floptally/json/kineto_trace.hpp>
 #include <floptally/json/meter_json.hpp>
-#include <floptally/json/report_json.hpp>
 #include <floptally/json/table_json.hpp>
-#include <floptally/json/waterfall_json.hpp>
-#include <floptally/step/report_table.hpp>
-#include <floptally/text/error.hpp>
 
 #include "../../program/run.hpp"
-#include "arrays.hpp"
-#include "binding.hpp"
-#include "costs.hpp"
-#include "units.hpp"
+#include "classes.hpp"
+
+/// @file
+/// Configs read, and the program.
 
 namespace floptally::detail::python {
 
-std::string report_json(const report& made) { return to_json(made).dump(); }
-std::string report_table(const report& made) { return to_table(made); }
-std::string waterfall_json(const waterfall& made) { return to_json(made).dump(); }
-std::string bytes_json(const byte_report& made) { return to_json(made).dump(); }
-std::string bytes_table(const byte_report& made) { return to_table(made); }
-
-namespace {
-
-/// JSON with names of kernels and modules, which may be any bytes.
-template <class Made>
-std::string json_of_names(const Made& made) {
+/// Names of kernels and modules in it may be any bytes.
+std::string table_json(const table& made) {
     return to_json(made).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-}  // namespace
-
-std::string table_json(const table& made) { return json_of_names(made); }
-std::string components_json(const component_waterfall& made) { return json_of_names(made); }
-std::string component_times_json(const measured_components& times) {
-    return json_of_names(component_times{times.seconds, times.times});
-}
-
-measured_components read_component_times(const std::string& json) {
-    const nlohmann::json file = nlohmann::json::parse(json, nullptr, false);
-    if (file.is_discarded()) {
-        throw error("component_times", "is no JSON");
-    }
-    component_times read = floptally::read_component_times(file);
-    return {read.seconds, std::move(read.times)};
-}
-
-trace load_trace(const std::string& path) { return load_kineto_trace(path); }
 std::string meter_json(const meter& kept) { return to_json(state_of(kept)).dump(); }
 void resume_meter(meter& kept, const std::string& state) {
     resume(kept, read_meter_state(nlohmann::json::parse(state)));
