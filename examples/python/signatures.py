@@ -12,6 +12,18 @@ import sys
 from collections.abc import Iterable, Iterator
 
 
+def parameters(of: ast.arguments) -> list[str]:
+    """As they are written, without their types."""
+    plain: list[ast.expr | None] = [*[None] * (len(of.args) - len(of.defaults)), *of.defaults]
+    star = ["*"] if of.kwonlyargs else []
+    others = [f"**{of.kwarg.arg}"] if of.kwarg else []
+    return [*map(written, of.args, plain), *star, *map(written, of.kwonlyargs, of.kw_defaults), *others]
+
+
+def written(parameter: ast.arg, default: ast.expr | None) -> str:
+    return parameter.arg if default is None else f"{parameter.arg}={ast.unparse(default)}"
+
+
 def entries(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str, str, str]]:
     """Name, parameters and docstring of each class and function."""
     for node in body:
@@ -19,10 +31,7 @@ def entries(body: Iterable[ast.stmt], prefix: str = "") -> Iterator[tuple[str, s
             yield node.name, "", ast.get_docstring(node) or ""
             yield from entries(node.body, f"{node.name}.")
         elif isinstance(node, ast.FunctionDef):
-            for parameter in ast.walk(node.args):
-                if isinstance(parameter, ast.arg):
-                    parameter.annotation = None
-            yield prefix + node.name, ast.unparse(node.args), ast.get_docstring(node) or ""
+            yield prefix + node.name, "\n".join(parameters(node.args)), ast.get_docstring(node) or ""
 
 
 def expanded(text: str, docs: dict[str, str]) -> str:
@@ -44,8 +53,8 @@ def main(stub: str, header: str) -> None:
     found = list(entries(ast.parse(pathlib.Path(stub).read_text("utf-8")).body))
     docs = {name: text for name, _, text in found}
     rows = [
-        f'    {{{json.dumps(name)}, {json.dumps(parameters)}, R"~({expanded(text, docs)})~"}},\n'
-        for name, parameters, text in found
+        f'    {{{json.dumps(name)}, {json.dumps(lines)}, R"~({expanded(text, docs)})~"}},\n'
+        for name, lines, text in found
     ]
     pathlib.Path(header).write_text("".join(rows), "utf-8")
 

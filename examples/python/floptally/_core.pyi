@@ -1269,8 +1269,6 @@ def _mbu(
     distinct_experts: int | None = None,
 ) -> tuple[float, bool, float | None]:
     """What `Bytes.mbu` is."""
-def _waterfall(work: Breakdown, said: dict[str, Any], kernel_rate: float | None) -> dict[str, Any]:
-    """What `Waterfall` is made of."""
 def _times_of_trace(work: Breakdown, path: str, modules: str | None) -> tuple[str, list[str]]:
     """Measured times of a trace: their JSON and notes."""
 def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]:

@@ -71,3 +71,12 @@ def shortened(value: object) -> str:
     """repr(value), for the text of an error."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def made_elsewhere(makers: str) -> Callable[..., None]:
+    """`__init__` of a class of the extension that users do not make themselves."""
+
+    def __init__(self: object, *args: object, **kwargs: object) -> None:
+        raise TypeError(f"{type(self).__name__}() makes none: use {makers}")
+
+    return __init__

@@ -149,7 +149,9 @@ class Waterfall:
     def __init__(self, work: Breakdown, said: Said, kernel_rate: float | None = None) -> None:
         """kernel_rate: that of the kernels of another step; None where this one was measured."""
         self._work, self._said, self._rate = work, said, kernel_rate
-        self._texts = _core._waterfall(work, {name: said[name] for name in said if name != "notes"}, kernel_rate)
+        given = {name: said[name] for name in said if name != "notes"}
+        made: Any = work  # whose method takes the keywords of waterfall()
+        self._texts = made._waterfall(**given, kernel_rate=kernel_rate)
         self._found: dict[str, Any] = json.loads(self._texts["json"])
 
     @property

@@ -40,10 +40,6 @@ void text_property(const py::class_<accelerator>& type, const char* name) {
 
 }  // namespace
 
-std::optional<double> to_clock_mhz(py::handle clock_mhz) {
-    return clock_mhz.is_none() ? std::nullopt : std::optional(to_number(clock_mhz, "clock_mhz"));
-}
-
 std::optional<std::string> to_product(py::handle part) {
     if (part.is_none()) {
         return {};
@@ -57,26 +53,20 @@ std::optional<std::string> to_product(py::handle part) {
     return part.cast<std::string>();
 }
 
-chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used, const std::optional<std::string>& kind,
-                    py::handle clock_mhz) {
-    return choose_peak(
-        to_product(part), peak_tflops.is_none() ? std::nullopt : std::optional(to_number(peak_tflops, "peak_tflops")),
-        name(to_precision(used)), kind ? peak_kind_named(*kind) : peak_kind::unsaid, to_clock_mhz(clock_mhz));
-}
-
-std::optional<std::vector<precision_setting>> precisions_of(py::handle precisions, const std::string& product,
-                                                            py::handle clock_mhz) {
-    if (precisions.is_none()) {
-        return {};
-    }
-    return precision_settings_named(to_text(precisions, "precisions"),
-                                    product.empty() ? std::nullopt : std::optional(product), to_clock_mhz(clock_mhz));
-}
-
 chosen_peak peak_of(const arguments& given) {
-    const py::handle kind = given.some("peak_kind");
-    return to_peak(given["accelerator"], given["peak_tflops"], given["precision"],
-                   kind ? std::optional(to_text(kind, "peak_kind")) : std::nullopt, given["clock_mhz"]);
+    const auto kind = given.some_text("peak_kind");
+    const py::handle used = given.some("precision");
+    return choose_peak(to_product(given["accelerator"]), given.some_number("peak_tflops"),
+                       used ? name(to_precision(used)) : "bf16", kind ? peak_kind_named(*kind) : peak_kind::unsaid,
+                       given.some_number("clock_mhz"));
+}
+
+std::optional<std::vector<precision_setting>> precisions_of(const arguments& given, const std::string& product) {
+    const auto precisions = given.some_text("precisions");
+    return precisions ? std::optional(precision_settings_named(*precisions,
+                                                               product.empty() ? std::nullopt : std::optional(product),
+                                                               given.some_number("clock_mhz")))
+                      : std::nullopt;
 }
 
 void warn(const std::string& text) {

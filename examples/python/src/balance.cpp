@@ -151,13 +151,9 @@ py::object load_of(const assignment& found, uint128 load) {
 py::list spreads_of(const assignment& found, const std::vector<load_spread>& spreads) {
     py::list all;
     for (const load_spread& each : spreads) {
-        py::dict spread;
-        spread["largest"] = load_of(found, each.largest);
-        spread["smallest"] = load_of(found, each.smallest);
-        spread["max_over_mean"] = each.max_over_mean.ratio();
-        spread["max_over_min"] = each.max_over_min;
-        spread["range_over_max"] = each.range_over_max;
-        all.append(spread);
+        all.append(py::dict("largest"_a = load_of(found, each.largest), "smallest"_a = load_of(found, each.smallest),
+                            "max_over_mean"_a = each.max_over_mean.ratio(), "max_over_min"_a = each.max_over_min,
+                            "range_over_max"_a = each.range_over_max));
     }
     return all;
 }
@@ -173,12 +169,9 @@ py::object shown_assignment(const assignment& found, const balance_report& repor
         }
         loads.append(found.loads_per_rank == 1 ? py::object(own[0]) : py::tuple(own));
     }
-    py::dict beside;
-    beside["before"] = spreads_of(found, report.before);
-    beside["after"] = spreads_of(found, report.after);
-    beside["samples"] = report.samples;
-    beside["moved"] = report.moved;
-    beside["predicted_speedup"] = report.predicted_speedup;
+    const py::dict beside("before"_a = spreads_of(found, report.before), "after"_a = spreads_of(found, report.after),
+                          "samples"_a = report.samples, "moved"_a = report.moved,
+                          "predicted_speedup"_a = report.predicted_speedup);
     return package_attribute("_balance", "Assignment")(index_array(std::span<const std::uint32_t>(found.rank_of)),
                                                        ranks, loads, found.is_optimum, beside,
                                                        max_over_mean(report.after));
@@ -189,15 +182,13 @@ py::object balanced(const arguments& given) {
     const std::uint64_t ranks = given.count("ranks");
     const auto sizes = copied<std::uint64_t>(given, "sizes");
     const auto groups = copied<std::uint32_t>(given, "groups");
-    const py::handle capacity = given.some("capacity");
-    const py::handle budget = given.some("budget");
     const balance_options how{.mode = from_word<balance_mode>(given.text("mode"), "mode", balance_mode_words),
                               .seed = from_word<balance_seed>(given.text("seed"), "seed", balance_seed_words),
                               .loads = costs.loads(),
                               .sizes = sizes,
-                              .capacity = capacity ? to_count(capacity, "capacity") : 0,
+                              .capacity = given.some_count("capacity").value_or(0),
                               .groups = groups,
-                              .budget = budget ? to_count(budget, "budget") : automatic_budget,
+                              .budget = given.some_count("budget").value_or(automatic_budget),
                               .fineness = given.count("fineness")};
     const auto [found, report] = costs.visit([&](const auto& numbers) {
         const py::gil_scoped_release released;

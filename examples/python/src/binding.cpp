@@ -6,42 +6,20 @@
 #include <exception>
 #include <new>
 #include <pybind11/eval.h>
+#include <sstream>
 #include <stdexcept>
 
 namespace floptally::detail::python {
 
-namespace {
-
-/// The parts of "lengths, *, plan=None, tile=(128, 128)".
-std::vector<std::string> listed(std::string_view text) {
-    std::vector<std::string> all;
-    std::size_t depth = 0;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i < text.size(); ++i) {
-        depth += text[i] == '(' || text[i] == '[' || text[i] == '{' ? 1U : 0U;
-        depth -= text[i] == ')' || text[i] == ']' || text[i] == '}' ? 1U : 0U;
-        if (text[i] == ',' && depth == 0) {
-            all.emplace_back(text.substr(begin, i - begin));
-            begin = i + 2;
-        }
-    }
-    if (begin < text.size()) {
-        all.emplace_back(text.substr(begin));
-    }
-    return all;
-}
-
-}  // namespace
-
-definition::definition(std::string own_name, std::string_view written, const char* meaning, const char* self)
+definition::definition(std::string own_name, const std::string& written, const char* meaning, const char* self)
     : name(std::move(own_name)), called(name) {
-    std::vector<std::string> parts = listed(written);
-    if (!parts.empty() && parts.front() == "self") {
-        parts.erase(parts.begin());
-    }
     std::string signature = self;
     bool keyword_only = false;
-    for (const std::string& part : parts) {
+    std::istringstream lines(written);
+    for (std::string part; std::getline(lines, part);) {
+        if (part == "self") {
+            continue;
+        }
         append_item(signature, part);
         takes_others = takes_others || part.starts_with("**");
         keyword_only = keyword_only || part.starts_with("*");
@@ -237,30 +215,6 @@ const definition* bind(binds as, py::handle to, const char* name, vectorcall fun
     return &made;
 }
 
-namespace {
-
-PyObject* refuse_making(PyObject* self, PyObject* const* /*values*/, Py_ssize_t /*positional*/, PyObject* /*names*/) {
-    try {
-        const py::handle type = py::type::handle_of(self);
-        throw py::type_error(type.attr("__name__").cast<std::string>() + "() makes none: use " +
-                             type.attr("_made_by").cast<std::string>());
-    } catch (...) {
-        return raised();
-    }
-}
-
-}  // namespace
-
-void made_elsewhere(py::handle type, const std::string& makers) {
-    static PyMethodDef refusal{
-        "__init__", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(static_cast<vectorcall>(refuse_making))),
-        METH_FASTCALL | METH_KEYWORDS, "__init__($self, /, *args, **kwargs)\n--\n\n"};
-    py::setattr(type, "_made_by", py::str(makers));
-    py::setattr(
-        type, "__init__",
-        py::reinterpret_steal<py::object>(PyDescr_NewMethod(reinterpret_cast<PyTypeObject*>(type.ptr()), &refusal)));
-}
-
 void add_property(py::handle type, const char* name, py::object (*as)(PyObject*)) {
     const auto get = [](PyObject* self, void* read) noexcept -> PyObject* {
         try {
@@ -275,6 +229,27 @@ void add_property(py::handle type, const char* name, py::object (*as)(PyObject*)
     py::setattr(
         type, name,
         py::reinterpret_steal<py::object>(PyDescr_NewGetSet(reinterpret_cast<PyTypeObject*>(type.ptr()), &made)));
+}
+
+py::dict record_state(py::handle self, const definition& made) {
+    py::dict state;
+    for (const definition::parameter& each : made.parameters) {
+        state[py::handle(each.interned)] = self.attr(each.interned);
+    }
+    return state;
+}
+
+std::string record_text(py::handle self, const definition& made) {
+    std::string text;
+    std::size_t place = 0;
+    for (const definition::parameter& each : made.parameters) {
+        const py::object value = self.attr(each.interned);
+        const bool has_place = place++ < made.positional;
+        if (has_place || !value.equal(each.default_value)) {
+            append_item(text, (has_place ? "" : each.name + "=") + std::string(py::repr(value)));
+        }
+    }
+    return made.called + "(" + text + ")";
 }
 
 }  // namespace floptally::detail::python

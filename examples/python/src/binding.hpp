@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <pybind11/pybind11.h>
 #include <string>
 #include <string_view>
@@ -30,7 +31,7 @@ namespace floptally::detail::python {
 /// A function as it is written in Python. Lives as long as the process.
 struct definition {
     /// `self` is how CPython writes its first argument.
-    definition(std::string own_name, std::string_view written, const char* meaning, const char* self);
+    definition(std::string own_name, const std::string& written, const char* meaning, const char* self);
 
     struct parameter {
         std::string name;
@@ -49,7 +50,7 @@ struct definition {
 /// What the stub says of a class, or of a function by its class and name ("Meter.add").
 struct stub_entry {
     std::string_view name;
-    std::string_view parameters;
+    const char* parameters;  ///< a line each
     const char* meaning;
 };
 /// Null where it has none.
@@ -128,6 +129,21 @@ class arguments {
     [[nodiscard]] std::uint64_t count(std::string_view name, std::uint64_t least = 0,
                                       std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
         return to_count((*this)[name], name, least, most);
+    }
+    /// None where it is not given, or None.
+    [[nodiscard]] std::optional<std::string> some_text(std::string_view name) const {
+        const py::handle value = some(name);
+        return value ? std::optional(to_text(value, name)) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<double> some_number(std::string_view name) const {
+        const py::handle value = some(name);
+        return value ? std::optional(to_number(value, name)) : std::nullopt;
+    }
+    [[nodiscard]] std::optional<std::uint64_t> some_count(
+        std::string_view name, std::uint64_t least = 0,
+        std::uint64_t most = std::numeric_limits<std::uint64_t>::max()) const {
+        const py::handle value = some(name);
+        return value ? std::optional(to_count(value, name, least, most)) : std::nullopt;
     }
     /// Those of "**".
     [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }
@@ -262,21 +278,27 @@ void construct(py::handle self, std::unique_ptr<T> made) {
     }
 }
 
+template <class T>
+inline const definition* constructor_of = nullptr;
 /// `__init__` by a lambda that returns a T.
 template <class T, class Function>
 void constructor(const py::class_<T>& type, Function) {
-    method(type, "__init__", [](py::handle self, const arguments& given) {
+    const auto make = [](py::handle self, const arguments& given) {
         construct<T>(self, std::unique_ptr<T>(new T(Function{}(given))));
-    });
+    };
+    method(type, "__init__", make);
+    constructor_of<T> = definition_of<std::remove_const_t<decltype(make)>>;
 }
 
 /// `__init__` of a class that users do not make themselves: a TypeError that says what makes its objects.
-void made_elsewhere(py::handle type, const std::string& makers);
+inline void made_elsewhere(py::handle type, const char* makers) {
+    py::setattr(type, "__init__", package_attribute("_errors", "made_elsewhere")(makers));
+}
 
 /// An operator of two objects of one class; of another it does not know it.
 template <class T, class Function>
 void operation(const py::class_<T>& type, const char* name, Function) {
-    special_method(type, name, "self, other", [](py::handle self, const arguments& given) -> py::object {
+    special_method(type, name, "self\nother", [](py::handle self, const arguments& given) -> py::object {
         const py::object other = given["other"];
         if (!py::isinstance<T>(other)) {
             return py::reinterpret_borrow<py::object>(Py_NotImplemented);
@@ -309,10 +331,16 @@ void shown_as(const py::class_<T>& type, Text) {
 template <class T, class State, class OfState>
 void pickles(const py::class_<T>& type, State, OfState) {
     special_method(type, "__getstate__", "self", [](py::handle self, const arguments&) {
-        return py::make_tuple(State{}(self_as<T&>(self.ptr())),
-                              py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none());
+        const auto value = [self]() -> decltype(auto) {
+            if constexpr (std::is_invocable_v<State, T&>) {
+                return State{}(self_as<T&>(self.ptr()));
+            } else {
+                return State{}(self);
+            }
+        };
+        return py::make_tuple(value(), py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none());
     });
-    special_method(type, "__setstate__", "self, state", [](py::handle self, const arguments& given) {
+    special_method(type, "__setstate__", "self\nstate", [](py::handle self, const arguments& given) {
         const py::tuple state(given["state"]);
         if constexpr (std::is_invocable_v<OfState, py::handle, py::object>) {
             OfState{}(self, state[0]);
@@ -323,6 +351,30 @@ void pickles(const py::class_<T>& type, State, OfState) {
             self.attr("__dict__").attr("update")(state[1]);
         }
     });
+}
+
+/// The arguments that make a record again, and the call as a text.
+[[nodiscard]] py::dict record_state(py::handle self, const definition& made);
+[[nodiscard]] std::string record_text(py::handle self, const definition& made);
+
+/// A class whose objects are what they were made with: each parameter of `__init__` is a property too. Text, equality,
+/// hash and pickles are by those.
+template <class T>
+void record(const py::class_<T>& type) {
+    special_method(type, "__repr__", "self",
+                   [](py::handle self, const arguments&) { return record_text(self, *constructor_of<T>); });
+    special_method(type, "__hash__", "self", [](py::handle self, const arguments&) {
+        return py::hash(py::str(record_text(self, *constructor_of<T>)));
+    });
+    special_method(type, "__eq__", "self\nother", [](py::handle self, const arguments& given) -> py::object {
+        const py::object other = given["other"];
+        return py::isinstance<T>(other) ? py::object(py::bool_(record_text(self, *constructor_of<T>) ==
+                                                               record_text(other, *constructor_of<T>)))
+                                        : py::reinterpret_borrow<py::object>(Py_NotImplemented);
+    });
+    pickles(
+        type, [](py::handle self) { return record_state(self, *constructor_of<T>); },
+        [](py::handle self, const py::object& state) { py::type::of<T>().attr("__init__")(self, **py::dict(state)); });
 }
 
 }  // namespace floptally::detail::python

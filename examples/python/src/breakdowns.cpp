@@ -5,7 +5,7 @@
 #include <floptally/json/report_json.hpp>
 #include <floptally/step/utilization.hpp>
 
-#include "classes.hpp"
+#include "states.hpp"
 
 namespace floptally::detail::python {
 
@@ -30,95 +30,25 @@ counted_work measured(const counted_work& b, const arguments& given) {
         .peak_kind = peak.kind,
         .peak_quality = peak.quality};
     mfu.utilization = utilize(b.work, b.batch, mfu.step);
-    if (const auto precisions = precisions_of(given["precisions"], peak.accelerator, given["clock_mhz"])) {
+    if (const auto precisions = precisions_of(given, peak.accelerator)) {
         mfu.mixed = mixed_precision(b.as->counter, b.as->model->parts, b.as->plan, *precisions, mfu.step.peak_tflops)
                         .rate(b.batch, mfu.step.seconds * static_cast<double>(mfu.step.gpus));
     }
-    py::dict said;
-    said["seconds"] = mfu.step.seconds;
-    said["gpus"] = mfu.step.gpus;
-    said["accelerator"] = peak.accelerator.empty() ? py::object(py::none()) : py::str(peak.accelerator);
-    said["peak_tflops"] = given["peak_tflops"];
-    said["precision"] = peak.precision;
-    said["precisions"] = given["precisions"];
-    said["clock_mhz"] = given["clock_mhz"];
     counted_work with_mfu = b;
     with_mfu.mfu = mfu;
-    with_mfu.measured_by = said;
+    with_mfu.measured_by =
+        py::dict("seconds"_a = mfu.step.seconds, "gpus"_a = mfu.step.gpus,
+                 "accelerator"_a = peak.accelerator.empty() ? py::object(py::none()) : py::str(peak.accelerator),
+                 "peak_tflops"_a = given["peak_tflops"], "precision"_a = peak.precision,
+                 "precisions"_a = given["precisions"], "clock_mhz"_a = given["clock_mhz"]);
     warn_if_absurd(mfu.utilization.mfu, b.as->plan.counted);
     return with_mfu;
-}
-
-/// What it was counted of, by what, and the step that was measured.
-py::tuple state_of(const counted_work& b) {
-    py::object step = py::none();
-    if (b.mfu) {
-        const py::object mixed = b.mfu->mixed ? py::object(py::make_tuple(b.mfu->mixed->mfu, b.mfu->mixed->peak_tflops))
-                                              : py::object(py::none());
-        step = py::make_tuple(b.mfu->step.seconds, b.mfu->step.gpus, b.mfu->step.peak_tflops, b.mfu->accelerator,
-                              b.mfu->precision, b.mfu->peak_source, static_cast<unsigned>(b.mfu->peak_kind),
-                              static_cast<unsigned>(b.mfu->peak_quality), mixed, b.measured_by);
-    }
-    py::object padding = py::none();
-    if (b.padding) {
-        padding = py::make_tuple(to_int(b.padding->useful), to_int(b.padding->in_slots), to_int(b.padding->mock),
-                                 to_int(b.padding->vocabulary));
-    }
-    py::object cached = py::none();
-    if (b.cached) {
-        py::list all;
-        for (const sequence& s : *b.cached) {
-            all.append(py::make_tuple(s.length, s.past));
-        }
-        cached = all;
-    }
-    return py::make_tuple(model_cost(b.as->model, b.as->plan), std::string(b.convention_name()), b.batch,
-                          b.shows_kept_masks, step, padding, cached);
-}
-
-counted_work of_state(const py::tuple& state) {
-    const auto& model = state[0].cast<const model_cost&>();
-    counted_work b(model.folded(to_convention(state[1]), model.plan()), state[2].cast<const tally&>(),
-                   state[3].cast<bool>());
-    if (!state[4].is_none()) {
-        const py::tuple step(state[4]);
-        b.mfu = mfu_report{.utilization = {},
-                           .step = {.seconds = step[0].cast<double>(),
-                                    .gpus = step[1].cast<std::uint64_t>(),
-                                    .peak_tflops = step[2].cast<double>()},
-                           .accelerator = step[3].cast<std::string>(),
-                           .precision = step[4].cast<std::string>(),
-                           .peak_source = step[5].cast<std::string>(),
-                           .peak_kind = static_cast<peak_kind>(step[6].cast<unsigned>()),
-                           .peak_quality = static_cast<source_quality>(step[7].cast<unsigned>())};
-        b.mfu->utilization = utilize(b.work, b.batch, b.mfu->step);
-        if (!step[8].is_none()) {
-            const py::tuple mixed(step[8]);
-            b.mfu->mixed = {mixed[0].cast<double>(), mixed[1].cast<double>()};
-        }
-        b.measured_by = step[9];
-    }
-    if (!state[5].is_none()) {
-        const py::tuple parts(state[5]);
-        const auto part = [&parts](std::size_t i) { return to_flops(parts[i], "padding"); };
-        b.padding = {part(0), part(1), part(2), part(3)};
-    }
-    if (!state[6].is_none()) {
-        b.cached.emplace();
-        for (const auto& [length, past] : state[6].cast<std::vector<std::pair<std::uint32_t, std::uint32_t>>>()) {
-            b.cached->push_back({.length = length, .past = past});
-        }
-    }
-    return b;
 }
 
 /// Sequences, tokens, squares and pairs as ints, in the form that they have as JSON, which would take 70 times as long.
 py::dict statistics_of(const counted_work& b) {
     const auto both = [](std::uint64_t useful, std::uint64_t padded) {
-        py::dict out;
-        out["useful"] = useful;
-        out["padded"] = padded;
-        return out;
+        return py::dict("useful"_a = useful, "padded"_a = padded);
     };
     const auto words = [&](modality in) {
         py::dict out;
@@ -135,10 +65,8 @@ py::dict statistics_of(const counted_work& b) {
     }
     py::list pairs;
     for (const rule& m : b.masks()) {
-        py::dict counted;
-        counted["mask"] = m.name();
-        counted["value"] = both(b.batch.pairs(view::useful, m), b.batch.pairs(view::padded, m));
-        pairs.append(counted);
+        pairs.append(py::dict("mask"_a = m.name(),
+                              "value"_a = both(b.batch.pairs(view::useful, m), b.batch.pairs(view::padded, m))));
     }
     out["pairs"] = pairs;
     return out;
@@ -219,8 +147,26 @@ void bind_breakdowns(py::module_& module) {
     mixed_rate<&mixed_precision_rate::mfu>(type, "mixed_mfu");
     mixed_rate<&mixed_precision_rate::peak_tflops>(type, "mixed_peak_tflops");
     pickles(
-        type, [](const counted_work& b) { return state_of(b); },
-        [](const py::object& state) { return of_state(py::tuple(state)); });
+        type,
+        [](const counted_work& b) {
+            return py::make_tuple(model_cost(b.as->model, b.as->plan), std::string(b.convention_name()), b.batch,
+                                  b.shows_kept_masks, to_state(b.mfu), b.measured_by ? b.measured_by : py::none(),
+                                  to_state(b.padding), to_state(b.cached));
+        },
+        [](const py::object& given) {
+            const py::tuple state(given);
+            const auto& model = state[0].cast<const model_cost&>();
+            counted_work b(model.folded(to_convention(state[1]), model.plan()), state[2].cast<const tally&>(),
+                           state[3].cast<bool>());
+            of_state(state[4], b.mfu);
+            if (b.mfu) {
+                b.mfu->utilization = utilize(b.work, b.batch, b.mfu->step);
+                b.measured_by = state[5];
+            }
+            of_state(state[6], b.padding);
+            of_state(state[7], b.cached);
+            return b;
+        });
 }
 
 }  // namespace floptally::detail::python

@@ -24,35 +24,22 @@ struct byte_choice {
 
 constexpr const char* byte_keywords[] = {"weight_bits", "gradient_bits", "activation_bits",
                                          "cache_bits",  "batches",       "distinct_experts"};
-/// `value_of(name)`: null or None where it is not given.
-template <class ValueOf>
-byte_choice byte_choice_of(ValueOf value_of) {
-    const auto read = [&value_of](const char* name, std::uint64_t usual, std::uint64_t most) {
-        const py::object given = py::reinterpret_borrow<py::object>(value_of(name));
-        return !given || given.is_none() ? usual : to_count(given, name, 1, most);
-    };
-    const py::object distinct = py::reinterpret_borrow<py::object>(value_of("distinct_experts"));
-    return {.bits = {.weights = read("weight_bits", 16, 64),
-                     .gradients = read("gradient_bits", 16, 64),
-                     .activations = read("activation_bits", 16, 64),
-                     .cache = read("cache_bits", 16, 64)},
-            .batches = read("batches", 1, std::uint64_t{1} << 32U),
-            .distinct_experts = !distinct || distinct.is_none() ? std::nullopt
-                                                                : std::optional(to_count(distinct, "distinct_experts",
-                                                                                         0, std::uint64_t{1} << 62U))};
-}
 byte_choice byte_choice_of(const arguments& given) {
-    return byte_choice_of([&given](const char* name) { return given.given(name); });
+    return {.bits = {.weights = given.some_count("weight_bits", 1, 64).value_or(16),
+                     .gradients = given.some_count("gradient_bits", 1, 64).value_or(16),
+                     .activations = given.some_count("activation_bits", 1, 64).value_or(16),
+                     .cache = given.some_count("cache_bits", 1, 64).value_or(16)},
+            .batches = given.some_count("batches", 1, std::uint64_t{1} << 32U).value_or(1),
+            .distinct_experts = given.some_count("distinct_experts", 0, std::uint64_t{1} << 62U)};
 }
 
 /// Bandwidth of one GPU's memory; none where nobody says it.
-std::optional<double> to_memory_tbps(py::handle part, py::handle memory_tbps) {
-    if (!memory_tbps.is_none()) {
-        const double given = to_number(memory_tbps, "memory_tbps");
-        floptally::detail::require_finite_positive(given, "memory_tbps");
-        return given;
+std::optional<double> memory_tbps_of(const arguments& given) {
+    if (const auto said = given.some_number("memory_tbps")) {
+        floptally::detail::require_finite_positive(*said, "memory_tbps");
+        return said;
     }
-    const auto product = to_product(part);
+    const auto product = to_product(given["accelerator"]);
     const auto known = product ? memory_bandwidth_named(*product) : std::nullopt;
     return known ? std::optional(known->tbps) : std::nullopt;
 }
@@ -118,7 +105,7 @@ py::tuple utilization_of_memory(const counted_work& work, const arguments& given
         throw error("plan", "must be of the forward alone, Plan(phase=\"forward\"): an MBU is of a decode step");
     }
     const py::object part = given["accelerator"];
-    auto tbps = to_memory_tbps(part, given["memory_tbps"]);
+    auto tbps = memory_tbps_of(given);
     if (!tbps) {
         if (part.is_none()) {
             throw error("accelerator", "is missing, and no memory_tbps is given either");
@@ -134,21 +121,18 @@ py::tuple utilization_of_memory(const counted_work& work, const arguments& given
 
 }  // namespace
 
-std::optional<time_at_memory> memory_of(const counted_work& work, const py::dict& said, const training_plan& plan,
+std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said, const training_plan& plan,
                                         const std::vector<work_at_peak>& at_peaks) {
-    const auto value = [&said](const char* name) {
-        return said.contains(name) ? py::object(said[name]) : py::object(py::none());
-    };
-    const auto tbps = to_memory_tbps(value("accelerator"), value("memory_tbps"));
-    const byte_choice how = byte_choice_of(value);
+    const auto tbps = memory_tbps_of(said);
+    const byte_choice how = byte_choice_of(said);
     for (const char* const name : byte_keywords) {
-        if (!tbps && !value(name).is_none()) {
+        if (!tbps && said.some(name)) {
             throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
         }
     }
     const bool adapts = std::any_of(plan.weights.begin(), plan.weights.end(),
                                     [](const weight_setting& setting) { return setting.state == weight_state::lora; });
-    const bool is_asked = !value("memory_tbps").is_none();
+    const bool is_asked = static_cast<bool>(said.some("memory_tbps"));
     if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
         return {};
     }

@@ -88,13 +88,9 @@ struct whole_row {
     [[nodiscard]] py::object unit() const;
 };
 
-/// `Row` objects of a cost, and a cost of a list of `Row` objects or of tuples of their first arguments.
-[[nodiscard]] py::list rows_of(const cost& model);
+/// Rows of a cost, and a cost of a list of `Row` objects or of tuples of their first arguments.
+[[nodiscard]] std::vector<whole_row> whole_rows(const cost& model);
 [[nodiscard]] cost cost_of_rows(py::handle rows);
-
-/// Rows as plain data of Python and back, for a pickle.
-[[nodiscard]] py::tuple cost_state(const cost& model);
-[[nodiscard]] cost cost_of_state(py::handle state);
 
 /// A model as it is counted by a convention and a plan: folded once, kept by its cost and shared by all that it
 /// counted.
@@ -205,21 +201,14 @@ struct counted_work {
     py::object measured_by{};         ///< … the keywords that said it, for a waterfall
 };
 
-[[nodiscard]] std::optional<double> to_clock_mhz(py::handle clock_mhz);
-
 /// The name of an Accelerator, or a name; none where it is None.
 [[nodiscard]] std::optional<std::string> to_product(py::handle part);
 
-/// The peak of an accelerator in a precision, at a clock where there is one, or the one that is given.
-[[nodiscard]] chosen_peak to_peak(py::handle part, py::handle peak_tflops, py::handle used,
-                                  const std::optional<std::string>& kind, py::handle clock_mhz);
-/// What runs in other precisions than the rest, by the peaks of a product ("" where there is none) at its clock.
-[[nodiscard]] std::optional<std::vector<precision_setting>> precisions_of(py::handle precisions,
-                                                                          const std::string& product,
-                                                                          py::handle clock_mhz);
-
-/// By the arguments of those names.
+/// By the arguments accelerator, peak_tflops, peak_kind, precision and clock_mhz.
 [[nodiscard]] chosen_peak peak_of(const arguments& given);
+/// What runs in other precisions than the rest, by the peaks of a product ("" where there is none).
+[[nodiscard]] std::optional<std::vector<precision_setting>> precisions_of(const arguments& given,
+                                                                          const std::string& product);
 
 /// Says a text, where there is one, as a warning: once at each place.
 void warn(const std::string& text);
@@ -231,7 +220,7 @@ void warn_if_absurd(double mfu, counted_passes counted);
 
 /// What components need at the memory's bandwidth, by the keywords of a step; none where that is not known or their
 /// bytes cannot be counted. What was given for it alone must be of use.
-[[nodiscard]] std::optional<time_at_memory> memory_of(const counted_work& work, const py::dict& said,
+[[nodiscard]] std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said,
                                                       const training_plan& plan,
                                                       const std::vector<work_at_peak>& at_peaks);
 

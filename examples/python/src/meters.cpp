@@ -38,17 +38,16 @@ struct shown_totals {
 
 metered_hardware to_hardware(const arguments& given) {
     const chosen_peak peak = peak_of(given);
-    const py::handle gpus = given.some("gpus");
-    const py::handle counted = given.some("counted");
+    const auto gpus = given.some_count("gpus", 1);
+    const auto counted = given.some_text("counted");
     if (!gpus && !given.some("reduce")) {
         throw error("gpus", "must be given, or reduce, whose ranks they are");
     }
-    return {.gpus = gpus ? to_count(gpus, "gpus", 1) : 0,
+    return {.gpus = gpus.value_or(0),
             .peak_tflops = peak.tflops,
             .accelerator = peak.accelerator,
             .precision = peak.precision,
-            .counted = counted ? from_word<counted_for>(to_text(counted, "counted"), "counted", {"unsaid", "all_gpus"})
-                               : counted_for::unsaid,
+            .counted = from_word<counted_for>(counted.value_or("unsaid"), "counted", {"unsaid", "all_gpus"}),
             .peak_kind = peak.kind,
             .peak_quality = peak.quality};
 }
@@ -243,7 +242,7 @@ class held_meter {
              [] { return 0.0; }),  // its steps are given their seconds
           keywords(given.named()),
           clock_(to_clock(given["clock"])) {
-        if (const auto precisions = precisions_of(given["precisions"], of.hardware().accelerator, given["clock_mhz"])) {
+        if (const auto precisions = precisions_of(given, of.hardware().accelerator)) {
             of.runs_in(
                 mixed_precision(of.model(), model.model().parts, as->plan, *precisions, of.hardware().peak_tflops));
         }
@@ -414,12 +413,12 @@ void bind_meters(py::module_& module) {
     property(type, "precision", [](const held_meter& m) { return m.of.hardware().precision; });
     property(type, "peak_kind", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_kind)); });
     property(type, "peak_quality", [](const held_meter& m) { return std::string(name(m.of.hardware().peak_quality)); });
-    special_method(type, "_counted", find_stub("Meter.add")->parameters.data(),
+    special_method(type, "_counted", find_stub("Meter.add")->parameters,
                    [](const held_meter& m, const arguments& given) { return m.counted_of(given); });
     property(type, "_microbatch", [](held_meter& m) { return m.of.microbatch(); });
-    special_method(type, "_end_now", "self, seconds",
+    special_method(type, "_end_now", "self\nseconds",
                    [](held_meter& m, const arguments& given) { m.end_now(given.number("seconds")); });
-    special_method(type, "_join", "self, counted, seconds", [](held_meter& m, const arguments& given) {
+    special_method(type, "_join", "self\ncounted\nseconds", [](held_meter& m, const arguments& given) {
         m.join(given.as<const tally&>("counted"), given.number("seconds"));
     });
     shown_as(type, [](const held_meter& m) {

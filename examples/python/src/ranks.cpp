@@ -57,32 +57,23 @@ statistic_scope to_scope(py::handle scope, std::string_view field) {
 /// `scope` for every statistic but those that `other` names, as errors name them: "routed", "vision", "vision.tokens".
 tally_scope to_tally_scope(const py::object& scope, const py::dict& other) {
     tally_scope all = to_scope(scope, "scope");
-    const auto each = [](const auto& visit) {
-        for (const modality in : {modality::text, modality::vision, modality::audio}) {
-            for (std::size_t what = 0; what < statistic_count; ++what) {
-                visit(in, static_cast<statistic>(what));
-            }
-        }
-    };
-    const auto names_tower = [](const std::string& name, modality in) { return name == name_of(in); };
     for (const bool of_towers : {true, false}) {  // one statistic of a tower wins over the tower
         for (const auto& [key, value] : other) {
             const auto name = key.cast<std::string>();
             const statistic_scope held = to_scope(value, "scope of " + name);
-            bool found = false;
-            if (name.starts_with("measured(") && name.ends_with(")")) {
+            bool found = name.starts_with("measured(") && name.ends_with(")");
+            if (found) {
                 all = all.with_measured(name.substr(9, name.size() - 10), held);
-                continue;
             }
-            each([&](modality in, statistic what) {
-                if (names_tower(name, in)) {
-                    found = true;
-                    all = of_towers ? all.with(what, held, in) : all;
-                } else if (name == qualified(in, name_of(what))) {
-                    found = true;
-                    all = of_towers ? all : all.with(what, held, in);
+            for (const modality in : {modality::text, modality::vision, modality::audio}) {
+                for (std::size_t place = 0; place < statistic_count; ++place) {
+                    const auto what = static_cast<statistic>(place);
+                    const bool names_tower = name == name_of(in);
+                    const bool is_named = names_tower || name == qualified(in, name_of(what));
+                    found = found || is_named;
+                    all = is_named && names_tower == of_towers ? all.with(what, held, in) : all;
                 }
-            });
+            }
             if (!found) {
                 throw error(
                     "scope",

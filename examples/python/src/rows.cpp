@@ -3,7 +3,7 @@
 #include <floptally/descriptors/dealing.hpp>
 #include <floptally/descriptors/term.hpp>
 
-#include "classes.hpp"
+#include "states.hpp"
 
 namespace floptally::detail::python {
 
@@ -26,32 +26,6 @@ inline constexpr const char* split_words[] = {"unsaid",    "several",    "column
                                               "fused_qkv", "vocabulary", "experts", "even", "replicated", "repeated"};
 static_assert(std::size(split_words) == static_cast<std::size_t>(tensor_split::repeated) + 1);
 
-py::tuple row_state(const whole_row& r) {
-    return py::make_tuple(std::string(r.component.view()), r.weight, static_cast<unsigned>(r.row.what),
-                          static_cast<unsigned>(r.row.kind), static_cast<unsigned>(r.row.in), r.row.useful,
-                          r.row.padded, r.row.parameters, r.row.flow.reads, r.row.flow.also_reads,
-                          r.row.flow.fused_with, r.row.flow.writes, r.row.per_rank.in, r.row.per_rank.out,
-                          r.row.per_rank.padded_out, r.row.per_rank.parameters, r.attends.name(),
-                          static_cast<unsigned>(r.row.dealt.by), r.row.dealt.units, r.row.dealt.inner);
-}
-whole_row row_of_state(const py::tuple& n) {
-    const auto flow = [&n](std::size_t at) { return n[at].cast<value::set>(); };
-    const auto count = [&n](std::size_t at) { return n[at].cast<std::uint64_t>(); };
-    return {.component = n[0].cast<std::string>(),
-            .weight = n[1].cast<std::string>(),
-            .row = {.what = static_cast<statistic>(to_count(n[2], "unit", 0, 7)),
-                    .kind = static_cast<term>(to_count(n[3], "kind", 0, term_count - 1)),
-                    .in = static_cast<modality>(to_count(n[4], "tower", 0, modality_count - 1)),
-                    .useful = count(5),
-                    .padded = count(6),
-                    .parameters = count(7),
-                    .flow = {flow(8), flow(9), flow(10), flow(11)},
-                    .per_rank = {count(12), count(13), count(14), count(15)},
-                    .dealt = {static_cast<tensor_split>(
-                                  to_count(n[17], "split", 0, static_cast<unsigned>(tensor_split::repeated))),
-                              count(18), count(19)}},
-            .attends = mask_of_text(n[16].cast<std::string>())};
-}
 whole_row make_row(const std::string& component, const py::object& unit, const std::string& kind,
                    const py::object& flops_per_unit, const py::object& parameters,
                    const py::object& padded_flops_per_unit, const std::string& weight, const std::string& in,
@@ -94,11 +68,6 @@ whole_row to_row(py::handle item) {
                     py::int_(0), py::int_(0));
 }
 
-whole_row whole(const cost& model, const cost_row& row) {
-    return {model.components()[row.component], std::string(model.weight_name(row)), row,
-            has_rule(row.what) ? mask(model.masks()[row.mask]) : mask{}};
-}
-
 }  // namespace
 
 py::object whole_row::unit() const {
@@ -106,10 +75,11 @@ py::object whole_row::unit() const {
     return named ? py::cast(attends) : static_cast<py::object>(py::str(to_word(row.what, statistic_words)));
 }
 
-py::list rows_of(const cost& model) {
-    py::list rows;
+std::vector<whole_row> whole_rows(const cost& model) {
+    std::vector<whole_row> rows;
     for (const cost_row& row : model.rows()) {
-        rows.append(whole(model, row));
+        rows.push_back({model.components()[row.component], std::string(model.weight_name(row)), row,
+                        has_rule(row.what) ? mask(model.masks()[row.mask]) : mask{}});
     }
     return rows;
 }
@@ -127,23 +97,6 @@ cost cost_of_rows(py::handle rows) {
             throw error(indexed("rows", index).append(".").append(problem.field()), problem.problem());
         }
         ++index;
-    }
-    return sum;
-}
-
-py::tuple cost_state(const cost& model) {
-    py::list rows;
-    for (const cost_row& row : model.rows()) {
-        rows.append(row_state(whole(model, row)));
-    }
-    return py::tuple(rows);
-}
-
-cost cost_of_state(py::handle state) {
-    cost sum;
-    for (const py::handle item : py::reinterpret_borrow<py::object>(state)) {
-        const whole_row row = row_of_state(item.cast<py::tuple>());
-        sum.add_row(row.component, row.weight, row.row, row.attends);
     }
     return sum;
 }
@@ -166,15 +119,15 @@ void bind_rows(py::module_& module) {
     property(type, "split", [](const whole_row& r) { return to_word(r.row.dealt.by, split_words); });
     property(type, "units", [](const whole_row& r) { return r.row.dealt.units; });
     property(type, "inner_units", [](const whole_row& r) { return r.row.dealt.inner; });
-    equality(type, [](const whole_row& r) { return row_state(r); });
+    equality(type, [](const whole_row& r) { return to_state(r); });
     shown_as(type, [](const whole_row& r) {
         return "Row(\"" + std::string(r.component.view()) + "\", " + shown(r.unit()) + ", \"" +
                to_word(r.row.kind, term_words) + "\", " + std::to_string(r.row.useful) + ", " +
                std::to_string(r.row.parameters) + ")";
     });
     pickles(
-        type, [](const whole_row& r) { return row_state(r); },
-        [](const py::object& state) { return row_of_state(py::tuple(state)); });
+        type, [](const whole_row& r) { return to_state(r); },
+        [](const py::object& state) { return from_state<whole_row>(state); });
 }
 
 }  // namespace floptally::detail::python

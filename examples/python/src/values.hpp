@@ -20,6 +20,7 @@
 namespace floptally::detail::python {
 
 namespace py = pybind11;
+using namespace py::literals;  // "name"_a
 
 /// An exact int. pybind11 has no caster for 128 bits.
 [[nodiscard]] py::object to_int(uint128 value);

@@ -75,7 +75,7 @@ struct shown_tiles {
 /// Reads an account of a breakdown's work.
 class account_reader {
   public:
-    account_reader(const counted_work& work, const py::dict& said) : of_(work), said_(said) {}
+    account_reader(const counted_work& work, const arguments& said) : of_(work), said_(said) {}
 
     /// All but the step's seconds.
     step_account account() const {
@@ -84,8 +84,9 @@ class account_reader {
                                           .append(of_.convention_name())
                                           .append("\""));
         }
-        const chosen_peak peak = to_peak(value("accelerator"), value("peak_tflops"), used(), {}, value("clock_mhz"));
-        step_account account{.step = {.gpus = to_count(required("gpus"), "gpus", 1), .peak_tflops = peak.tflops}};
+        const chosen_peak peak = peak_of(said_);
+        require("gpus");
+        step_account account{.step = {.gpus = said_.count("gpus", 1), .peak_tflops = peak.tflops}};
         training_plan once = of_.as->plan;
         once.repeated = {};
         account.work = work(once, peak);
@@ -94,43 +95,38 @@ class account_reader {
         }
         account.masked_tiles = tiles(peak.tflops);
         account.ranks = ranks();
-        if (const py::object idle = value("idle_gpus"); !idle.is_none()) {
-            account.idle_gpus = to_count(idle, "idle_gpus");
-        }
+        account.idle_gpus = said_.some_count("idle_gpus");
         account.apart = apart();
         account.memory_bound = memory_of(of_, said_, once, account.work);
         return with_one_gpu_said(std::move(account));
     }
 
-    double seconds() const { return to_number(required("seconds"), "seconds"); }
+    double seconds() const {
+        require("seconds");
+        return said_.number("seconds");
+    }
 
   private:
-    py::object value(const char* name) const { return said_.contains(name) ? py::object(said_[name]) : py::none(); }
-    py::object required(const char* name) const {
-        py::object given = value(name);
-        if (given.is_none()) {
+    void require(const char* name) const {
+        if (!said_.some(name)) {
             throw error(name, "is missing; give it, or measure() the step before");
         }
-        return given;
     }
-    py::object used() const {
-        const py::object given = value("precision");
-        return given.is_none() ? py::object(py::str("bf16")) : given;
-    }
+
     /// FLOPs by the peaks that they run at.
     std::vector<work_at_peak> work(const training_plan& plan, const chosen_peak& peak) const {
         const model_config& model = *of_.as->model;
         const flop_counter counter =
             plan == of_.as->plan ? of_.as->counter : flop_counter(model, conventions::exact, plan);
-        if (const auto precisions = precisions_of(value("precisions"), peak.accelerator, value("clock_mhz"))) {
+        if (const auto precisions = precisions_of(said_, peak.accelerator)) {
             return mixed_precision(counter, model.parts, plan, *precisions, peak.tflops).by_peak(of_.batch);
         }
         return {{counter.evaluate(of_.batch), peak.tflops}};
     }
 
     std::optional<std::vector<work_at_peak>> tiles(double peak_tflops) const {
-        const py::object given = value("masked_tiles");
-        if (given.is_none()) {
+        const py::handle given = said_.some("masked_tiles");
+        if (!given) {
             return {};
         }
         breakdown in_vain;
@@ -148,50 +144,48 @@ class account_reader {
 
     /// From a pipeline's own stages, or from the work of each rank.
     std::optional<rank_times> ranks() const {
-        const py::object loads = value("rank_work");
-        if (value("pp").is_none()) {
+        constexpr std::uint64_t most_ranks = std::uint64_t{1} << 16U;
+        constexpr std::uint64_t most_microbatches = std::uint64_t{1} << 24U;
+        const py::handle loads = said_.some("rank_work");
+        const auto stages = said_.some_count("pp", 1, most_ranks);
+        if (!stages) {
             for (const char* const needs_pp : {"vpp", "microbatches", "schedule"}) {
-                if (!value(needs_pp).is_none()) {
+                if (said_.some(needs_pp)) {
                     throw error("pp", std::string("is missing; ").append(needs_pp).append(" is of a pipeline"));
                 }
             }
-            return loads.is_none() ? std::nullopt : std::optional(ranks_of(loads));
+            return loads ? std::optional(ranks_of(loads)) : std::nullopt;
         }
-        if (!loads.is_none()) {
+        if (loads) {
             throw error("rank_work", "is given beside pp, whose ranks have the work of their layers");
         }
         const model_config& model = *of_.as->model;
         if (model.parts.empty()) {
             throw error("pp", "needs the layers of a model, and this cost is one sum of rows");
         }
-        constexpr std::uint64_t most_ranks = std::uint64_t{1} << 16U;
-        constexpr std::uint64_t most_microbatches = std::uint64_t{1} << 24U;
-        const std::uint64_t stages = to_count(value("pp"), "pp", 1, most_ranks);
-        const py::object chunks_given = value("vpp");
-        const std::uint64_t chunks = chunks_given.is_none() ? 1 : to_count(chunks_given, "vpp", 1, most_ranks);
-        if (value("microbatches").is_none()) {
+        const std::uint64_t chunks = said_.some_count("vpp", 1, most_ranks).value_or(1);
+        const auto microbatches = said_.some_count("microbatches", 1, most_microbatches);
+        if (!microbatches) {
             throw error("microbatches", "is missing; a pipeline runs so many of them in the step");
         }
-        const std::uint64_t microbatches = to_count(value("microbatches"), "microbatches", 1, most_microbatches);
-        const py::object schedule = value("schedule");
-        const auto how = from_word<pipeline_schedule>(
-            schedule.is_none() ? chunks > 1 ? "interleaved" : "1f1b" : to_text(schedule, "schedule"), "schedule",
-            pipeline_schedule_names);
+        const auto how =
+            from_word<pipeline_schedule>(said_.some_text("schedule").value_or(chunks > 1 ? "interleaved" : "1f1b"),
+                                         "schedule", pipeline_schedule_names);
         const py::gil_scoped_release released;
-        const pipeline_order order(how, stages, chunks, microbatches);
-        const auto split = pipeline_split::even(num_layers(model.parts), stages, chunks);
-        const pipeline_run run = order.run(pipeline_work(model.parts, split, of_.batch, microbatches, of_.as->plan));
+        const pipeline_order order(how, *stages, chunks, *microbatches);
+        const auto split = pipeline_split::even(num_layers(model.parts), *stages, chunks);
+        const pipeline_run run = order.run(pipeline_work(model.parts, split, of_.batch, *microbatches, of_.as->plan));
         return rank_times::of(std::span(&run, 1));
     }
 
-    static rank_times ranks_of(const py::object& loads) {
+    static rank_times ranks_of(py::handle loads) {
         if (py::isinstance<py::dict>(loads)) {
-            const py::dict of(loads);
+            const auto of = loads.cast<py::dict>();
             if (py::len(of) != 3 || !of.contains("largest") || !of.contains("sum") || !of.contains("ranks")) {
                 throw error("rank_work", "must have \"largest\", \"sum\" and \"ranks\", got " + shown(loads));
             }
-            return rank_times::of(whole(of["largest"], "rank_work.largest").value(),
-                                  whole(of["sum"], "rank_work.sum").value(),
+            return rank_times::of(to_flops(of["largest"], "rank_work.largest").value(),
+                                  to_flops(of["sum"], "rank_work.sum").value(),
                                   to_count(py::object(of["ranks"]), "rank_work.ranks", 1));
         }
         if (py::isinstance<py::str>(loads) || !py::isinstance<py::iterable>(loads)) {
@@ -201,31 +195,23 @@ class account_reader {
         flops sum;
         std::uint64_t ranks = 0;
         for (const py::handle one : loads) {
-            const flops load = whole(one, indexed("rank_work", ranks++));
+            const flops load = to_flops(one, indexed("rank_work", ranks++));
             largest = std::max(largest, load);
             sum += load;
         }
         return rank_times::of(largest.value(), sum.value(), ranks);
     }
 
-    static flops whole(py::handle number, const std::string& field) {
-        const py::object index = index_of(number);
-        if (!index) {
-            throw error(field, "must be an integer from 0 to 2^128 - 1, got " + shown(number));
-        }
-        return to_flops(index, field);
-    }
-
     std::vector<time_apart> apart() const {
-        const py::object given = value("apart");
+        const py::handle given = said_.some("apart");
         std::vector<time_apart> times;
-        if (given.is_none()) {
+        if (!given) {
             return times;
         }
         if (!py::isinstance<py::dict>(given)) {
             throw error("apart", "must be a dict of names to seconds, got " + shown(given));
         }
-        for (const auto& [name, seconds] : py::dict(given)) {
+        for (const auto& [name, seconds] : given.cast<py::dict>()) {
             if (!py::isinstance<py::str>(name)) {
                 throw error("apart", "must have names as keys, got " + shown(name));
             }
@@ -235,7 +221,7 @@ class account_reader {
     }
 
     const counted_work& of_;
-    py::dict said_;
+    const arguments& said_;
 };
 
 /// JSON with names of kernels and modules, which may be any bytes.
@@ -244,31 +230,27 @@ std::string json_of_names(const Made& made) {
     return to_json(made).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-py::dict texts_of(const component_waterfall& made) {
-    py::dict texts;
-    texts["json"] = json_of_names(made);
-    texts["table"] = to_table(made);
-    texts["markdown"] = to_markdown(made);
-    texts["cells"] = table_json(floptally::table_of(made));
-    return texts;
+template <class Made>
+py::dict texts_of(const Made& made) {
+    return py::dict("json"_a = json_of_names(made), "table"_a = to_table(made), "markdown"_a = to_markdown(made),
+                    "cells"_a = table_json(floptally::table_of(made)));
 }
 
-/// What Python's `Waterfall` is made of. `rate`: that of the kernels of another step; None where this one was measured.
-py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::object& rate) {
+/// What Python's `Waterfall` is made of. kernel_rate: that of another step; none where this one was measured.
+py::dict waterfall_of(const counted_work& work, const arguments& said) {
     const account_reader reader(work, said);
     step_account account = reader.account();
     std::optional<waterfall> made;
     py::object components = py::none();
-    if (!rate.is_none()) {
-        made = floptally::what_if(std::move(account), to_number(rate, "kernel_rate"));
-    } else if (said.contains("component_times")) {
-        const auto file = nlohmann::json::parse(to_text(said["component_times"], "component_times"), nullptr, false);
+    if (const auto rate = said.some_number("kernel_rate")) {
+        made = floptally::what_if(std::move(account), *rate);
+    } else if (const auto text = said.some_text("component_times")) {
+        const auto file = nlohmann::json::parse(*text, nullptr, false);
         if (file.is_discarded()) {
             throw error("component_times", "is no JSON");
         }
         const component_times times = read_component_times(file);
-        const bool says_seconds = times.seconds && (!said.contains("seconds") || said["seconds"].is_none());
-        account.step.seconds = says_seconds ? *times.seconds : reader.seconds();
+        account.step.seconds = times.seconds && !said.some("seconds") ? *times.seconds : reader.seconds();
         components = texts_of(component_waterfall(account, times.times));
         made = waterfall(account);
     } else {
@@ -279,11 +261,7 @@ py::dict waterfall_of(const counted_work& work, const py::dict& said, const py::
     for (const metric& each : metrics(*made, "")) {
         scalars[py::str(each.name)] = each.value;
     }
-    py::dict texts;
-    texts["json"] = to_json(*made).dump();
-    texts["table"] = to_table(*made);
-    texts["markdown"] = to_markdown(*made);
-    texts["cells"] = table_json(floptally::table_of(*made));
+    py::dict texts = texts_of(*made);
     texts["scalars"] = scalars;
     texts["components"] = components;
     return texts;
@@ -325,13 +303,11 @@ void bind_waterfalls(py::module_& module) {
     method(module.attr("Breakdown"), "waterfall", [](py::handle self, const arguments& given) {
         return package_attribute("_waterfall", "waterfall_of")(self, given.named());
     });
-    function(module, "_waterfall", [](const arguments& given) {
-        return waterfall_of(given.as<const counted_work&>("work"), given.as<py::dict>("said"), given["kernel_rate"]);
-    });
+    const std::string parameters = find_stub("Breakdown.waterfall")->parameters + std::string("\nkernel_rate=None");
+    special_method(module.attr("Breakdown"), "_waterfall", parameters.c_str(),
+                   [](const counted_work& work, const arguments& given) { return waterfall_of(work, given); });
     function(module, "_times_of_trace", [](const arguments& given) {
-        const py::handle modules = given.some("modules");
-        return times_of_trace(given.as<const counted_work&>("work"), given.text("path"),
-                              modules ? std::optional(to_text(modules, "modules")) : std::nullopt);
+        return times_of_trace(given.as<const counted_work&>("work"), given.text("path"), given.some_text("modules"));
     });
 }
 
