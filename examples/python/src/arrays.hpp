@@ -23,7 +23,7 @@ namespace floptally::detail::python {
 struct dl_tensor;
 struct dl_managed_tensor;
 
-/// What an array holds: "int64", "uint8", "bool", "float32".
+/// An element type: "int64", "uint8", "bool", "float32".
 struct element_type {
     enum class kind : std::uint8_t { signed_integer, unsigned_integer, boolean, other };
 
@@ -61,14 +61,14 @@ class array_argument {
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t), "sides of both protocols are read alike");
 
   public:
-    /// Of a value that may be no array, which `is_array` then says.
+    /// A value may be no array, which `is_array` then says.
     array_argument(py::handle value, std::string_view field, const array_place& place = {});
     array_argument(const array_argument&) = delete;  // a buffer's shape may stand in the buffer
     array_argument& operator=(const array_argument&) = delete;
     ~array_argument();
 
     [[nodiscard]] bool is_array() const { return is_array_; }
-    /// Whether its owner may give the memory to others once this is gone, and knows no stream that reads it.
+    /// True where its owner may give the memory to others once this is gone, and knows no stream that reads it.
     [[nodiscard]] bool is_lent() const { return managed_ != nullptr; }
     [[nodiscard]] const void* data() const { return data_; }
     [[nodiscard]] const element_type& type() const { return type_; }
@@ -91,7 +91,8 @@ class array_argument {
     /// False where the value is no tensor.
     bool read_tensor(py::handle value, std::string_view field);
     void describe(const dl_tensor& tensor, std::string_view field);
-    /// What has nothing but the CUDA array interface. It is written to on a stream that must be the one of the work.
+    /// Reads what has nothing but the CUDA array interface. It is written to on a stream that must be the one of the
+    /// work.
     void read_interface(py::handle value, std::string_view field);
     void require_place(std::int32_t device, std::int32_t number, std::string_view field) const;
     void require_contiguous(const std::int64_t* strides, std::int64_t unit, std::string_view field) const;

@@ -19,7 +19,7 @@ namespace {
 constexpr const char* balance_mode_words[] = {"equal_count", "free", "capacity"};
 constexpr const char* balance_seed_words[] = {"best", "longest_first", "differencing"};
 
-/// What each sample costs: an array [samples] or [samples, loads] where it stands, or a list of exact ints, of floats,
+/// Costs of the samples: an array [samples] or [samples, loads] where it stands, or a list of exact ints, of floats,
 /// or of such lists.
 class cost_argument {
   public:

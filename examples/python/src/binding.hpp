@@ -47,7 +47,7 @@ struct definition {
     PyMethodDef method{};
 };
 
-/// What the stub says of a class, or of a function by its class and name ("Meter.add").
+/// An entry of the stub: a class, or a function by its class and name ("Meter.add").
 struct stub_entry {
     std::string_view name;
     const char* parameters;  ///< a line each
@@ -230,7 +230,7 @@ template <class Function, class... Arguments>
     }
 }
 
-/// What `invoke` gives, as CPython takes it: a reference of its own, or null and an error.
+/// Calls `invoke` for CPython: a reference of its own, or null and an error.
 [[nodiscard]] PyObject* called(py::object (*function)(PyObject*, const arguments&), const definition& of,
                                PyObject* self, PyObject* const* values, Py_ssize_t positional, PyObject* names);
 

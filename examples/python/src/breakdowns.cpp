@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <nlohmann/json.hpp>
-
-#include <floptally/json/report_json.hpp>
 #include <floptally/step/utilization.hpp>
 
 #include "states.hpp"
@@ -129,7 +126,7 @@ void bind_breakdowns(py::module_& module) {
     method(type, "measure", [](const counted_work& b, const arguments& given) { return measured(b, given); });
     property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
     method(type, "to_dict",
-           [](const counted_work& b, const arguments&) { return json_object(to_json(b.whole()).dump()); });
+           [](const counted_work& b, const arguments&) { return json_object(report_json(b.whole())); });
     special_method(type, "__str__", "self",
                    [](const counted_work& b, const arguments&) { return to_table(b.whole()); });
     method(type, "_repr_html_", [](const counted_work& b, const arguments&) {

@@ -9,7 +9,7 @@
 #include "classes.hpp"
 
 /// @file
-/// What a batch moves between memory and units. Python's `Bytes` is made of the JSON that stands here.
+/// Bytes that a batch moves between memory and units. Python's `Bytes` is made of the JSON that stands here.
 
 namespace floptally::detail::python {
 

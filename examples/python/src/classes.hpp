@@ -55,8 +55,8 @@
 #include "binding.hpp"
 
 /// @file
-/// What the units of the extension share: the values behind Python's classes, what reads them of arguments, and the
-/// function of each unit that makes its classes.
+/// Declarations that units of the extension share: the values behind Python's classes, what reads them of arguments,
+/// and the function of each unit that makes its classes.
 
 namespace floptally::detail::python {
 
@@ -124,7 +124,7 @@ class model_cost {
     /// Folding is the dear part of a count: the last few are kept.
     [[nodiscard]] std::shared_ptr<const folded_model> folded(const convention& how, const training_plan& plan) const;
 
-    /// The same weights in the same places, trained alike, do the same work: names of types and notes may differ.
+    /// Equality: weights in the same places, trained alike, do the same work; names of types and notes may differ.
     [[nodiscard]] friend bool operator==(const model_cost& a, const model_cost& b) {
         return a.of() == b.of() && a.plan() == b.plan();
     }
@@ -159,10 +159,10 @@ class input_arguments {
     void read_lengths();
     void read_boundaries();
     void read_grids(py::handle grid_thw);
-    /// What makes a tally of its own.
+    /// Reads what makes a tally of its own.
     void read_counted(const mask_set& masks);
-    /// What is given as samples is one pass of the model, unless `measured` says how many there were; a tally has its
-    /// own.
+    /// Adds a pass: what is given as samples is one pass of the model, unless `measured` says how many there were; a
+    /// tally has its own.
     void add_pass(py::handle words, const mask_set& masks);
 
     const arguments& given_;
@@ -206,7 +206,7 @@ struct counted_work {
 
 /// By the arguments accelerator, peak_tflops, peak_kind, precision and clock_mhz.
 [[nodiscard]] chosen_peak peak_of(const arguments& given);
-/// What runs in other precisions than the rest, by the peaks of a product ("" where there is none).
+/// Precisions of what runs in others than the rest, by the peaks of a product ("" where there is none).
 [[nodiscard]] std::optional<std::vector<precision_setting>> precisions_of(const arguments& given,
                                                                           const std::string& product);
 
@@ -215,17 +215,18 @@ void warn(const std::string& text);
 
 /// An MFU above 100 % is a wrong time, a wrong number of GPUs or a wrong peak.
 void warn_above_peak(double mfu);
-/// The same of one that is far too small as well.
+/// Warns of one that is far too small as well.
 void warn_if_absurd(double mfu, counted_passes counted);
 
-/// What components need at the memory's bandwidth, by the keywords of a step; none where that is not known or their
-/// bytes cannot be counted. What was given for it alone must be of use.
+/// Times that components need at the memory's bandwidth, by the keywords of a step; none where that is not known or
+/// their bytes cannot be counted. What was given for it alone must be of use.
 [[nodiscard]] std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said,
                                                       const training_plan& plan,
                                                       const std::vector<work_at_peak>& at_peaks);
 
 /// A table as floptally/_html.py sets it.
 [[nodiscard]] std::string table_json(const table& made);
+[[nodiscard]] std::string report_json(const report& made);
 [[nodiscard]] std::string meter_json(const meter& kept);
 void resume_meter(meter& kept, const std::string& state);
 /// A JSON object as Python's dict.

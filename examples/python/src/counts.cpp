@@ -6,7 +6,7 @@
 #include "classes.hpp"
 
 /// @file
-/// What counts a batch: the methods of `Cost` that a training loop calls.
+/// Counting a batch: the methods of `Cost` that a training loop calls.
 
 namespace floptally::detail::python {
 
@@ -26,7 +26,7 @@ std::shared_ptr<const folded_model> model_cost::folded(const convention& how, co
 
 namespace {
 
-/// What a call counts: the model by the convention and the plan that it names, and its batch. `splits`: whether a
+/// A call that counts: the model by the convention and the plan that it names, and its batch. `splits`: whether a
 /// padded batch is counted once more, for what its padding is spent on, and what has a past is kept.
 struct counted_batch {
     counted_batch(const model_cost& model, const arguments& given, bool splits)

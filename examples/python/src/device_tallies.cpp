@@ -82,7 +82,7 @@ class device_state {
     /// The words of the next snapshot that is there, in order, or none: it reads memory, and asks nobody.
     std::optional<std::span<const std::uint64_t>> next() { return reader_->next(); }
 
-    /// What the stream has counted so far. Waits until it has done all that is queued on it, without the GIL.
+    /// Words that the stream has counted so far. Waits until it has done all that is queued on it, without the GIL.
     std::span<const std::uint64_t> read(cu_stream stream) {
         const cuda_driver& driver = cuda_driver::get();
         const driver_context::scope on(*context_);
@@ -103,7 +103,7 @@ class device_state {
     const mask_set& masks() const { return empty_.masks(); }
 
   private:
-    /// What is on the device, and what it writes to.
+    /// Memory and code on the device, and the memory that it writes to.
     struct resources {
         loaded_module module{};
         driver_memory<std::uint64_t> words{};  // of both views, the record behind them, how many snapshots there were
@@ -337,7 +337,7 @@ class held_device_tally {
     std::deque<std::pair<std::uint64_t, std::unique_ptr<array_argument>>> lent_;
 };
 
-/// What a reading gives; where sequences were left out, LeftOut with all the others.
+/// A reading as Python has it; where sequences were left out, LeftOut with all the others.
 template <class Read>
 py::object reading(Read read) {
     try {

@@ -63,7 +63,7 @@ struct callable_rule {
     [[nodiscard]] static bool is_name(std::string_view text) {
         return !text.empty() && text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_") == text.npos;
     }
-    /// Whether the text form of a rule of the library begins so: it would be read as that one.
+    /// True where the text form of a rule of the library begins so: it would be read as that one.
     [[nodiscard]] static bool is_of_library(std::string_view text) {
         const std::string call = std::string(text) + "(1)";
         try {

@@ -34,7 +34,7 @@ struct shown_totals {
     }
 };
 
-// What a meter is made of: hardware, a clock, a sum over ranks.
+// Parts of a meter: hardware, a clock, a sum over ranks.
 
 metered_hardware to_hardware(const arguments& given) {
     const chosen_peak peak = peak_of(given);
@@ -76,7 +76,7 @@ rank_sum to_rank_sum(const py::object& reduce, const flop_counter& model) {
             throw error("reduce", "compares another model or plan over the ranks than the meter counts by");
         }
     }
-    // Of other masks than the model's: what a rank sends that refuses.
+    // A tally of other masks than the model's: what a rank sends that refuses.
     mask_set others;
     if (model.masks().empty()) {
         others.push_back(mask::sliding_window(1), "masks");
@@ -140,7 +140,7 @@ class held_meter {
         of.microbatch() += counted;
     }
 
-    /// The same of one whose numbers are on their way.
+    /// Keeps one whose numbers are on their way.
     void add_later(const py::object& batch) {
         static_cast<void>(open_step());
         if (!unfinished_) {
@@ -346,7 +346,7 @@ py::dict percentiles(held_meter& m) {
     return all;
 }
 
-/// What it was made with, and its run: a copy goes on from the last step and has none open.
+/// Its arguments, and its run: a copy goes on from the last step and has none open.
 py::tuple state_of(held_meter& m) {
     m.settle(true);
     return py::make_tuple(m.model, m.keywords,

@@ -4,6 +4,7 @@
 
 #include <floptally/json.hpp>
 #include <floptally/json/meter_json.hpp>
+#include <floptally/json/report_json.hpp>
 #include <floptally/json/table_json.hpp>
 
 #include "../../program/run.hpp"
@@ -19,6 +20,7 @@ std::string table_json(const table& made) {
     return to_json(made).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
+std::string report_json(const report& made) { return to_json(made).dump(); }
 std::string meter_json(const meter& kept) { return to_json(state_of(kept)).dump(); }
 void resume_meter(meter& kept, const std::string& state) {
     resume(kept, read_meter_state(nlohmann::json::parse(state)));

@@ -48,7 +48,7 @@ using namespace py::literals;  // "name"_a
 /// A str, or an error that names the field.
 [[nodiscard]] std::string to_text(py::handle value, std::string_view field);
 
-/// Whether a value is a list of some kind: no text, no mapping, no set, no iterator.
+/// True where a value is a list of some kind: no text, no mapping, no set, no iterator.
 [[nodiscard]] bool is_sequence(py::handle value);
 
 /// The place of a word in a list, or an error that names the field and the nearest word.
@@ -70,7 +70,7 @@ template <class Enum, std::size_t Count>
 /// "; did you mean 'lengths'?" where one of the words is near, else nothing.
 [[nodiscard]] std::string did_you_mean(std::string_view word, std::span<const std::string_view> known);
 
-/// What `read` makes of a word; its error names the nearest of those that `known` lists.
+/// Reads a word; its error names the nearest of those that `known` lists.
 template <class Read, class Known>
 [[nodiscard]] decltype(auto) with_hint(std::string_view word, Read read, Known known) {
     try {

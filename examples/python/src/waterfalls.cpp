@@ -236,7 +236,7 @@ py::dict texts_of(const Made& made) {
                     "cells"_a = table_json(floptally::table_of(made)));
 }
 
-/// What Python's `Waterfall` is made of. kernel_rate: that of another step; none where this one was measured.
+/// Texts that Python's `Waterfall` is made of. kernel_rate: that of another step; none where this one was measured.
 py::dict waterfall_of(const counted_work& work, const arguments& said) {
     const account_reader reader(work, said);
     step_account account = reader.account();
