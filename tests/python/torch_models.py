@@ -8,6 +8,7 @@ expressions for the model and its inputs; `at` are sizes that a fit by floptally
 from __future__ import annotations
 
 import contextlib
+import copy
 import importlib
 import json
 import pathlib
@@ -40,9 +41,15 @@ def options(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def counted_by_pytorch(one: dict[str, Any], names: dict[str, Any], size: list[int]) -> tuple[int, int, int]:
+    """Forward, backward, and what of the backward is too much, of a model of the list."""
+    model, inputs, loss = built(one, names)
+    return counted(model, inputs, loss, size, one.get("real", False) or one.get("numbers", False))
+
+
+def counted(model: Any, inputs: Any, loss: Any, size: list[int], real: bool) -> tuple[int, int, int]:
     """Forward, backward, and what of the backward is too much, under FlopCounterMode and nothing else.
 
-    On fake tensors, unless "numbers" are asked for by its forward or data decide. The counter takes the weight gradient of each
+    On fake tensors, unless numbers are asked for by its forward or data decide: then `real` ones. The counter takes the weight gradient of each
     group of a convolution over the channels of all.
     """
     import torch
@@ -62,11 +69,9 @@ def counted_by_pytorch(one: dict[str, Any], names: dict[str, Any], size: list[in
             excess += weights - weights // groups
         return int(conv_backward_flop(*args, out_val=out_shape))
 
-    real = one.get("real", False) or one.get("numbers", False)
     own = {torch.ops.aten.convolution_backward: watched}
-    model, inputs, loss = built(one, names)
     mode = FakeTensorMode(allow_non_fake_inputs=True)
-    model = model if real else fake_copy(model, mode)
+    model = copy.deepcopy(model) if real else fake_copy(model, mode)
     prepare_transformers(model, real)
     with contextlib.nullcontext() if real else mode, eager_kernels():
         args, kwargs = split(inputs(*size))

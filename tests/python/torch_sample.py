@@ -3,6 +3,7 @@
 
 `python tests/python/torch_sample.py [--seed N] [--count 200] [--only timm,peft]` draws as many of each library, builds
 them without numbers, makes inputs by the names of the arguments of their forward, and prints what was read and why not.
+What is read must count what FlopCounterMode counts at a size that from_torch did not run.
 A class that runs with these inputs in no other way either (not built, or its forward refuses them) is drawn again.
 """
 
@@ -12,6 +13,7 @@ import argparse
 import collections
 import inspect
 import random
+import re
 import signal
 import time
 import warnings
@@ -20,8 +22,8 @@ from typing import Any
 import torch
 
 import floptally
+import torch_models
 
-LENGTHS = ("input_ids", "inputs_embeds", "idx", "tokens")
 FEWER = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers")
 
 
@@ -316,8 +318,8 @@ def made_diffusers(name: str) -> Any:
 # The sample.
 
 
-class TooLate(Exception):
-    pass
+class TooLate(BaseException):
+    """Time is over; no Exception, which what runs may catch."""
 
 
 def late(*_: Any) -> None:
@@ -347,24 +349,53 @@ def runs_without_us(model: torch.nn.Module, inputs: Any, real: bool) -> bool:
         return False
 
 
+def differs(cost: Any, model: torch.nn.Module, inputs: Any, real: bool) -> str:
+    """How PyTorch alone counts a step at a size that from_torch did not run; empty where it counts what the cost says."""
+    from floptally._from_torch import PLAIN_INPUTS, sized_inputs, summed
+    from floptally._torch_kernels import fake_mode
+    from floptally._torch_trace import fake_copy, run_step
+
+    arity = len(inspect.signature(inputs).parameters)
+    # A length between those of the fit, for models of few positions too.
+    fitted = [int(n) for n in re.findall(r" x (\d+)", cost.notes[0].split("checked")[0])]
+    length = max(fitted) - 1 if arity > 1 else 0
+    size = [4, length][:arity]
+    try:
+        forward, backward, excess = torch_models.counted(model, inputs, summed, size, real)
+    except (RuntimeError, floptally.Error):  # it asks for numbers that fake tensors of PyTorch alone have not
+        make, _ = sized_inputs(inputs)
+        mode = fake_mode()
+        step = run_step(fake_copy(model, mode), mode, lambda: make((4, length, 0)), summed, PLAIN_INPUTS, {})
+        forward, backward = step.total, 0
+        excess = sum(product.groups_excess for product in step.products)
+    convention = "torch_flop_counter" if "torch_flop_counter gives" in cost.notes[0] else "torch_flop_counter_eager"
+    batch = {"lengths": [length or 1] * 4, "measured": {"passes": 1, "sample_pairs": 16}}
+    words = {str(mask.name) for mask in cost.masks}
+    batch["measured"] = {name: n for name, n in batch["measured"].items() if f"measured({name})" in words}
+    work = cost.flops(convention=convention, **batch)
+    counted = work.useful.total + work.executed.recompute
+    return "" if counted == forward + backward - excess else f"{counted} for {forward + backward - excess} at {size}"
+
+
 def tried(library: str, name: str, seconds: int) -> tuple[str, str]:
     signal.signal(signal.SIGALRM, late)
     signal.alarm(seconds)
     try:
         try:
             model, inputs, options = made(library, name)
-        except TooLate:
-            raise
         except Exception as problem:
             return "not built", f"{type(problem).__name__}: {str(problem)[:90]}"
         try:
-            floptally.from_torch(model, inputs, **options)
-            return "read", ""
-        except TooLate:
-            raise
+            cost = floptally.from_torch(model, inputs, **options)
         except Exception as problem:
             text = f"{'' if isinstance(problem, floptally.Error) else type(problem).__name__ + ' '}{problem}"
             return ("refused" if runs_without_us(model, inputs, bool(options)) else "not built"), text.splitlines()[0][:230]
+        try:
+            problem = differs(cost, model, inputs, bool(options))
+        except Exception as raised:
+            problem = f"not checked: {type(raised).__name__}: {str(raised)[:150]}"
+        limits = [note for note in cost.notes if note.startswith("holds up to")]
+        return ("wrong", problem) if problem else ("read", limits[0][:160] if limits else "")
     except TooLate:
         return "too long", f"more than {seconds} s"
     finally:
@@ -392,7 +423,7 @@ def main() -> None:
         random.Random(given.seed).shuffle(names)
         found[library] = counts = collections.Counter()
         for name in names:
-            if counts["read"] + counts["refused"] + counts["too long"] >= share:
+            if sum(counts.values()) - counts["not built"] >= share:
                 break
             begin = time.monotonic()
             verdict, why = tried(library, name, given.seconds)
@@ -400,8 +431,8 @@ def main() -> None:
             print(f"{library:12} {verdict:9} {time.monotonic() - begin:5.1f} s  {name}  {why}", flush=True)
         print(f"{library}: {dict(counts)}", flush=True)
     total = sum(found.values(), collections.Counter())
-    drawn = total["read"] + total["refused"] + total["too long"]
-    print(f"seed {given.seed}: {total['read']} of {drawn} read, {total['not built']} not built")
+    drawn = sum(total.values()) - total["not built"]
+    print(f"seed {given.seed}: {total['read']} of {drawn} read, {total['wrong']} wrong, {total['not built']} not built")
 
 
 if __name__ == "__main__":
