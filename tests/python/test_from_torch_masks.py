@@ -186,7 +186,9 @@ def test_f68_a_window_wider_than_every_step_is_read_off_its_function():
 
 
 @torch.library.custom_op("floptally_flash::forward", mutates_args=())
-def flash(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, window_size_left: int, window_size_right: int) -> torch.Tensor:
+def flash(
+    q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, causal: bool, window_size_left: int, window_size_right: int
+) -> torch.Tensor:
     return v.clone()
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The models of torch_models.json: built small with random weights, and counted by FlopCounterMode alone.
 
-`python tests/python/torch_models.py [NAME...]` counts them anew with what is installed and rewrites their counts. Each has
-expressions for the model and its inputs; `at` are sizes that a fit by floptally.from_torch does not see.
+`python tests/python/torch_models.py [NAME...]` counts them anew with what is installed and rewrites their counts. Each
+has expressions for the model and its inputs; `at` are sizes that a fit by floptally.from_torch does not see.
 """
 
 from __future__ import annotations
@@ -49,8 +49,8 @@ def counted_by_pytorch(one: dict[str, Any], names: dict[str, Any], size: list[in
 def counted(model: Any, inputs: Any, loss: Any, size: list[int], real: bool) -> tuple[int, int, int]:
     """Forward, backward, and what of the backward is too much, under FlopCounterMode and nothing else.
 
-    On fake tensors, unless numbers are asked for by its forward or data decide: then `real` ones. The counter takes the weight gradient of each
-    group of a convolution over the channels of all.
+    On fake tensors, unless numbers are asked for by its forward or data decide: then `real` ones. The counter takes
+    the weight gradient of each group of a convolution over the channels of all.
     """
     import torch
     from torch._subclasses.fake_tensor import FakeTensorMode

@@ -24,7 +24,7 @@ import torch
 import floptally
 import torch_models
 
-FEWER = ("num_hidden_layers", "num_layers", "n_layer", "n_layers", "encoder_layers", "decoder_layers", "num_decoder_layers")
+FEWER = "num_hidden_layers num_layers n_layer n_layers encoder_layers decoder_layers num_decoder_layers".split()
 
 
 class NotBuilt(Exception):
@@ -85,7 +85,8 @@ def of_torchtune() -> list[str]:
     for one in pkgutil.iter_modules(torchtune.models.__path__):
         module = importlib.import_module(f"torchtune.models.{one.name}")
         names = [name for name in getattr(module, "__all__", []) if "tokenizer" not in name and "transform" not in name]
-        found += [f"{one.name}.{name}" for name in names if inspect.isfunction(getattr(module, name, None)) and "b" in name]
+        functions = [name for name in names if inspect.isfunction(getattr(module, name, None))]
+        found += [f"{one.name}.{name}" for name in functions if "b" in name]
     return found
 
 
@@ -166,15 +167,17 @@ def made_peft(name: str) -> Any:
     from peft.mapping import PEFT_TYPE_TO_CONFIG_MAPPING
 
     kind, base = name.split()
+    sizes = {"hidden_size": 64, "intermediate_size": 128, "num_hidden_layers": 2, "num_attention_heads": 4}
+    sizes["vocab_size"] = 101
     if base == "llama":
-        config: Any = transformers.LlamaConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=101)
+        config: Any = transformers.LlamaConfig(**sizes)
         model: Any = transformers.LlamaForCausalLM(config)
         target = ["q_proj", "v_proj"]
     elif base == "gpt2":
         config = transformers.GPT2Config(n_embd=64, n_layer=2, n_head=4, vocab_size=101)
         model, target = transformers.GPT2LMHeadModel(config), ["c_attn"]
     else:
-        config = transformers.BertConfig(hidden_size=64, intermediate_size=128, num_hidden_layers=2, num_attention_heads=4, vocab_size=101)
+        config = transformers.BertConfig(**sizes)
         model, target = transformers.BertForMaskedLM(config), ["query", "value"]
     types = {one.value: configs for one, configs in PEFT_TYPE_TO_CONFIG_MAPPING.items()}
     options: dict[str, Any] = {}
@@ -198,7 +201,7 @@ def made_litgpt(name: str) -> Any:
 
     config = Config.from_name(name)
     config.n_layer = min(config.n_layer, 2)
-    return GPT(config), lambda batch, length: torch.ones(batch, length, dtype=torch.long), {}
+    return on_meta(lambda: GPT(config)), lambda batch, length: torch.ones(batch, length, dtype=torch.long), {}
 
 
 def made_torchtune(name: str) -> Any:
@@ -206,7 +209,8 @@ def made_torchtune(name: str) -> Any:
 
     module, function = name.split(".")
     build = getattr(importlib.import_module(f"torchtune.models.{module}"), function)
-    options = {"lora_attn_modules": ["q_proj", "v_proj"]} if "lora_attn_modules" in inspect.signature(build).parameters else {}
+    adapted = "lora_attn_modules" in inspect.signature(build).parameters
+    options = {"lora_attn_modules": ["q_proj", "v_proj"]} if adapted else {}
     with torch.device("meta"):
         model = build(**options)
     if not isinstance(model, torch.nn.Module):
@@ -237,7 +241,7 @@ def by_names(model: torch.nn.Module, config: Any) -> tuple[Any, bool]:
             bins = getattr(config, "num_mel_bins", None) or getattr(config, "feature_size", 80)
             made["input_features"] = torch.zeros(batch, length, bins)
         elif main == "input_values":
-            made["input_values"] = torch.zeros(batch, 320 * length)
+            made["input_values"] = torch.zeros(batch, 320 * length + 80)  # so many frames
         elif main == "input_ids":
             made["input_ids"] = torch.ones(batch, length, dtype=torch.long)
             if "pixel_values" in names and type(model).__name__.find("CLIP") >= 0:
@@ -252,7 +256,8 @@ def by_names(model: torch.nn.Module, config: Any) -> tuple[Any, bool]:
 
 
 def fewer_layers(config: Any) -> None:
-    for one in (config, *(getattr(config, name, None) for name in ("text_config", "vision_config", "encoder", "decoder"))):
+    inner = ("text_config", "vision_config", "encoder", "decoder")
+    for one in (config, *(getattr(config, name, None) for name in inner)):
         for name in FEWER:
             if isinstance(getattr(one, name, None), int) and getattr(one, name) > 2:
                 try:
@@ -281,38 +286,89 @@ def made_transformers(name: str) -> Any:
     return model.train(), (inputs if has_length else lambda batch: inputs(batch, 32)), {}
 
 
+WIDTHS = (
+    "cross_attention_dim joint_attention_dim caption_channels text_embed_dim text_dim encoder_hid_dim "
+    "caption_projection_dim".split()
+)
+#: Arguments that are given where a forward has them; others where it needs them.
+ALWAYS = ("timestep", "encoder_hidden_states", "pooled_projections", "img_ids", "txt_ids", "img_shapes")
+
+
 def made_diffusers(name: str) -> Any:
     import diffusers
 
-    model = on_meta(lambda: getattr(diffusers, name)())
+    kind = getattr(diffusers, name)
+    takes = inspect.signature(kind.__init__).parameters
+    small = {one: 2 for one in ("num_layers", "num_single_layers", "num_refiner_layers") if one in takes}
+    missing = {"in_channels": 4, "out_channels": 4, "sample_size": 32, "patch_size": 2}
+    missing = {one: n for one, n in missing.items() if one in takes and takes[one].default in (None, takes[one].empty)}
+    try:
+        model = on_meta(lambda: kind(**small))
+    except Exception:
+        model = on_meta(lambda: kind(**small, **missing))
     config = model.config
     names = inspect.signature(model.forward).parameters
     size = config.get("sample_size") or 32
     size = size if isinstance(size, int) and size <= 128 else 32
     channels = config.get("in_channels") or 3
-    is_video = any(word in name for word in ("3D", "Video", "Wan", "Cog", "Temporal", "Mochi", "LTX", "Allegro", "Latte"))
+    widths = [config.get(one) for one in WIDTHS if config.get(one)]
+    width = next((one if isinstance(one, int) else one[0] for one in widths), 768)
+    forms = {
+        "image": (channels, size, size),
+        "tokens": (36, channels),
+        "video": (channels, 5, size, size),
+        "frames": (5, channels, size, size),
+        "sound": (channels, 64),
+    }
 
-    def inputs(batch: int) -> dict[str, Any]:
-        made: dict[str, Any] = {}
-        image = torch.zeros(batch, channels, *((5,) if is_video else ()), size, size)
-        for argument in names.values():
-            one = argument.name
-            if one in ("sample", "x", "hidden_states", "image"):
-                made[one] = image
-            elif one in ("timestep", "timesteps"):
-                made[one] = torch.ones(batch, dtype=torch.long)
-            elif one == "encoder_hidden_states" and argument.default is None or argument.default is argument.empty:
-                if one not in ("encoder_hidden_states", "encoder_hidden_states_t5"):
-                    continue
-                width = next((config.get(key) for key in ("cross_attention_dim", "joint_attention_dim", "caption_channels", "text_embed_dim", "text_dim", "encoder_hid_dim") if config.get(key)), 768)
-                made[one] = torch.zeros(batch, 17, width if isinstance(width, int) else width[0])
-            elif one == "pooled_projections":
-                made[one] = torch.zeros(batch, config.get("pooled_projection_dim") or 768)
-            elif one == "class_labels" and config.get("num_embeds_ada_norm"):
-                made[one] = torch.ones(batch, dtype=torch.long)
-        return made
+    def of_form(form: str) -> Any:
+        def inputs(batch: int) -> dict[str, Any]:
+            known = {
+                "timestep": lambda: torch.ones(batch),
+                "timesteps": lambda: torch.ones(batch),
+                "t": lambda: torch.ones(batch),
+                "encoder_hidden_states": lambda: torch.zeros(batch, 17, width),
+                "encoder_hidden_states_t5": lambda: torch.zeros(batch, 17, width),
+                "encoder_hidden_states_mask": lambda: torch.ones(batch, 17),
+                "encoder_attention_mask": lambda: torch.ones(batch, 17),
+                "attention_mask": lambda: torch.ones(batch, 17),
+                "pooled_projections": lambda: torch.zeros(batch, config.get("pooled_projection_dim") or 768),
+                "controlnet_cond": lambda: torch.zeros(batch, 3 if form == "image" else channels, 8 * size, 8 * size),
+                "img_ids": lambda: torch.zeros(36, 3),
+                "txt_ids": lambda: torch.zeros(17, 3),
+                "guidance": lambda: torch.ones(batch),
+                "img_shapes": lambda: [(1, 6, 6)] * batch,
+                "txt_seq_lens": lambda: [17] * batch,
+                "num_frames": lambda: 5,
+                "height": lambda: size,
+                "width": lambda: size,
+                "added_time_ids": lambda: torch.zeros(batch, 3),
+                "original_size": lambda: torch.full((batch, 2), 8.0 * size),
+                "target_size": lambda: torch.full((batch, 2), 8.0 * size),
+                "crop_coords": lambda: torch.zeros(batch, 2),
+                "class_labels": lambda: torch.ones(batch, dtype=torch.long),
+            }
+            made: dict[str, Any] = {}
+            for argument in names.values():
+                one = argument.name
+                needed = argument.default is argument.empty
+                if one in ("sample", "x", "hidden_states", "image"):
+                    made[one] = torch.zeros(batch, *forms[form])
+                elif one in known and (
+                    needed
+                    or one in ALWAYS
+                    or one == "guidance" and config.get("guidance_embeds")
+                    or one == "class_labels" and config.get("num_embeds_ada_norm")
+                ):
+                    made[one] = known[one]()
+            return made
 
-    return model, inputs, {}
+        return inputs
+
+    is_video = any(word in name for word in ("3D", "Video", "Wan", "Temporal"))
+    order = ["video", "frames", *forms] if is_video else list(forms)
+    running = (of_form(form) for form in order if runs_without_us(model, of_form(form), False))
+    return model, next(running, of_form(order[0])), {}
 
 
 # The sample.
@@ -350,7 +406,7 @@ def runs_without_us(model: torch.nn.Module, inputs: Any, real: bool) -> bool:
 
 
 def differs(cost: Any, model: torch.nn.Module, inputs: Any, real: bool) -> str:
-    """How PyTorch alone counts a step at a size that from_torch did not run; empty where it counts what the cost says."""
+    """How PyTorch alone counts a step of a size that from_torch did not run; empty where that is what the cost says."""
     from floptally._from_torch import PLAIN_INPUTS, sized_inputs, summed
     from floptally._torch_kernels import fake_mode
     from floptally._torch_trace import fake_copy, run_step
@@ -365,7 +421,7 @@ def differs(cost: Any, model: torch.nn.Module, inputs: Any, real: bool) -> str:
     except (RuntimeError, floptally.Error):  # it asks for numbers that fake tensors of PyTorch alone have not
         make, _ = sized_inputs(inputs)
         mode = fake_mode()
-        step = run_step(fake_copy(model, mode), mode, lambda: make((4, length, 0)), summed, PLAIN_INPUTS, {})
+        step = run_step(fake_copy(model, mode), mode, lambda: make((4, length, 0)), summed, PLAIN_INPUTS, {}, 0, True)
         forward, backward = step.total, 0
         excess = sum(product.groups_excess for product in step.products)
     convention = "torch_flop_counter" if "torch_flop_counter gives" in cost.notes[0] else "torch_flop_counter_eager"
@@ -389,7 +445,8 @@ def tried(library: str, name: str, seconds: int) -> tuple[str, str]:
             cost = floptally.from_torch(model, inputs, **options)
         except Exception as problem:
             text = f"{'' if isinstance(problem, floptally.Error) else type(problem).__name__ + ' '}{problem}"
-            return ("refused" if runs_without_us(model, inputs, bool(options)) else "not built"), text.splitlines()[0][:230]
+            runs = runs_without_us(model, inputs, bool(options))
+            return "refused" if runs else "not built", text.splitlines()[0][:230]
         try:
             problem = differs(cost, model, inputs, bool(options))
         except Exception as raised:

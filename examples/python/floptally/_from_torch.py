@@ -6,8 +6,9 @@ A product of matrices of a model whose cost has the library's form counts
     a·samples + b·tokens + c·squares
 
 with integers a, b, c (and, with another side to attend, b'·keys + c'·tokens·keys + c''·keys²). `from_torch` runs
-training steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not use.
-What is not such a sum is an error that names the module. What runs once in each pass, whatever the batch, is counted by
+training steps at as many sizes as there are integers, solves for them, and runs more steps at sizes that it did not
+use. What is not such a sum is an error that names the module. What runs once in each pass, whatever the batch, is
+counted by
 `measured(passes)`; images of any size by patches and their squares.
 """
 
@@ -104,8 +105,8 @@ def from_torch(
     if any(type(module).__name__ == "FullyShardedDataParallel" for module in model.modules()):
         raise Error(
             "model",
-            "is wrapped by FullyShardedDataParallel, which keeps flat shards in place of its parameters: give the model "
-            "before it is wrapped, or one of fully_shard",
+            "is wrapped by FullyShardedDataParallel, which keeps flat shards in place of its parameters: give the "
+            "model before it is wrapped, or one of fully_shard",
         )
     model = unwrapped(model)
     mode = None if real else _torch_kernels.fake_mode()
@@ -119,22 +120,31 @@ def from_torch(
     sizes, fitted = sizes_of(arity, lengths, windows, longest)
     own = {_torch_kernels.kernel_of(operator_of(key)): formula for key, formula in (formulas or {}).items()}
 
+    by_example = False
+
     def step(size: Size, most_operators: int = 0) -> _torch_trace.Step:
         made = partial(make_inputs, size)
-        return _torch_trace.run_step(copy, mode, made, loss or summed, PLAIN_INPUTS, own, most_operators)
+        run = partial(_torch_trace.run_step, copy, mode, made, loss or summed, PLAIN_INPUTS, own)
+        return run(most_operators, by_example)
 
-    steps = []
+    steps: list[_torch_trace.Step] = []
     with torch.random.fork_rng(devices=[], enabled=real):
-        for size in sizes:
+        while len(steps) < len(sizes):
+            size = sizes[len(steps)]
             try:
                 steps.append(step(size))
             except Error:
                 raise
             except Exception as problem:
+                if not by_example and not real and decided_by_data(problem):
+                    by_example = True
+                    steps.clear()
+                    continue
                 raise not_running(copy, problem, shown(size, arity), real) from problem
     if not any(product.backward for product in steps[0].products):
         raise Error("model", no_backward(steps[0]))
     far = FarStep(step, sizes, steps, far_sizes(arity, lengths, longest, real))
+    supposed = [f"what runs depends on data: {one}" for one in sorted(set().union(*(one.supposed for one in steps)))]
     names = Names(copy, components, depth)
 
     def made(notes: Sequence[str], chunks: Sequence[int] = ()) -> Cost:
@@ -146,7 +156,7 @@ def from_torch(
         return cost
 
     try:
-        return made(far.notes)
+        return made(supposed + far.notes)
     except Error as problem:
         chunks = chunks_of(copy) if arity == 2 and lengths is None else []
         if chunks:
@@ -155,24 +165,29 @@ def from_torch(
                 ran = [step((2, n, 0)) for n in more]
                 steps += ran
                 sizes += [(2, n, 0) for n in more]
-            with contextlib.suppress(Error):
-                return made(far.notes, chunks)
+            return made(supposed + far.notes, chunks)
         if lengths is None or not far.ran:
             raise
         far.take_back()
-        return made([f"holds up to length {max(size[1] for size in sizes)} only, {problem}"])
+        return made([f"holds up to length {max(size[1] for size in sizes)} only, {problem}", *supposed])
 
 
 def chunks_of(model: torch.nn.Module) -> list[int]:
     """Tokens of the chunks that a model's modules, their configs and the functions that they call say they count by."""
     found = set()
+    functions: dict[int, Callable[..., Any]] = {}
     for module in model.modules():
         for owner in (module, getattr(module, "config", None)):
             found |= {getattr(owner, name, None) for name in ("chunk_size", "mamba_chunk_size", "chunk_length")}
-        for name, value in vars(module).items():
-            if "chunk" in name and callable(value):
-                with contextlib.suppress(TypeError, ValueError):
-                    found |= {one.default for one in inspect.signature(value).parameters.values() if one.name == "chunk_size"}
+        forward = inspect.unwrap(type(module).forward)
+        names = getattr(forward, "__globals__", {})
+        called = [names.get(name) for name in getattr(getattr(forward, "__code__", None), "co_names", ())]
+        functions |= {id(one): one for one in (*vars(module).values(), *called) if callable(one)}
+    for function in functions.values():
+        if "chunk" in getattr(function, "__name__", ""):
+            with contextlib.suppress(TypeError, ValueError):
+                parameters = inspect.signature(function).parameters.values()
+                found |= {one.default for one in parameters if one.name == "chunk_size"}
     return sorted(n for n in found if isinstance(n, int) and not isinstance(n, bool) and 1 < n <= 1024)[:3]
 
 
@@ -235,7 +250,8 @@ def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: boo
     whole = math.gcd(*(lengths or (1,)))
     most = max(lengths or (max(LENGTHS) if longest > max(LENGTHS) else max(SHORT_LENGTHS),))
     found = [n - n % whole for n in (longest, *FAR) if most < n <= longest and n <= FAR[0]]
-    return [(2, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in sorted({n for n in found if n > most}, reverse=True)]
+    longer = sorted({n for n in found if n > most}, reverse=True)
+    return [(2, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in longer]
 
 
 def operator_of(key: Any) -> Any:
@@ -250,13 +266,17 @@ def not_running(model: torch.nn.Module, problem: Exception, size: str, real: boo
     if real:
         return Error(where, f"cannot run with {size}: {text}")
     way = ""
-    if "Dynamic" in type(problem).__name__ or "DataDependent" in type(problem).__name__:
+    if decided_by_data(problem):
         way = "; what runs depends on data: real=True runs it on real tensors"
     if re.search(r"aten\._nested_(tensor|view)_from", text):
         way = "; nested tensors must have layout=torch.jagged"
     if ran_in(problem, "triton"):
         way = "; launch Triton's kernels by torch.library.wrap_triton: formulas={kernel: function} counts them"
     return Error(where, f"cannot run on fake tensors with {size}: {text}{way}")
+
+
+def decided_by_data(problem: Exception) -> bool:
+    return "Dynamic" in type(problem).__name__ or "DataDependent" in type(problem).__name__
 
 
 def no_backward(step: Any) -> str:
@@ -284,7 +304,7 @@ def summed(outputs: Any) -> torch.Tensor:
 
 
 def sized_inputs(example: Any) -> tuple[Callable[[Size], tuple[tuple[Any, ...], dict[str, Any]]], int]:
-    """From a size to positional and keyword arguments, and how many sizes vary: 1 samples, 2 length, 3 keys; or grids."""
+    """From a size to arguments, and how many numbers vary: 1 samples, 2 length, 3 keys; or grids."""
     if callable(example):
         parameters = inspect.signature(example).parameters.values()
         names = [one.name for one in parameters if one.default is one.empty and one.kind in (0, 1)]
@@ -477,13 +497,15 @@ class SeenMasks:
         if said is not None:
             self.read.add(said.name)
             self.notes.append(
-                f"{self.names.component(one.module)}: its mask is {said.name} by the words of its module, and was not seen"
+                f"{self.names.component(one.module)}: its mask is {said.name} by the words of its module, and was not "
+                "seen"
             )
             return said
+        values = "depend on data" if any(pattern is None for pattern in one.patterns) else "are none of the known"
         raise Error(
             one.module or "model",
-            f"attends under a mask whose values {'depend on data' if any(p is None for p in one.patterns) else 'are none of the known'} "
-            f"({one.first.op}): give masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
+            f"attends under a mask whose values {values} ({one.first.op}): give "
+            f"masks={{'{one.module or '*'}': floptally.Mask...}}, or Mask.from_callable",
         )
 
     def check(self) -> None:

@@ -2,8 +2,8 @@
 """What modes of PyTorch do not see by themselves: nested tensors, Triton's kernels, compiled and fused layers.
 
 A nested tensor of the jagged layout is one tensor of all tokens and the boundaries between sequences. Modes are asked
-before it unwraps itself, so that a counter sees operators without a formula; `Unwrapping` lets it unwrap itself first. On
-a GPU its attention is one kernel over the boundaries, which `eager_kernels` chooses here too.
+before it unwraps itself, so that a counter sees operators without a formula; `Unwrapping` lets it unwrap itself first.
+On a GPU its attention is one kernel over the boundaries, which `eager_kernels` chooses here too.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def fake_mode() -> FakeTensorMode:
 
 
 class Unwrapping(TorchDispatchMode):
-    """Entered last: modes below see the operators on what is inside of a nested tensor, and `seen` every Triton kernel."""
+    """Entered last: modes below see the operators on what is inside of a nested tensor, `seen` every Triton kernel."""
 
     supports_higher_order_operators = True
 

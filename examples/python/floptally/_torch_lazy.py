@@ -94,7 +94,8 @@ def pointwise(node: Lazy, axis: int, at: int) -> torch.Tensor:
     if node.name.endswith("_"):  # writes into the first operand, which may be smaller only here
         shape = with_one(node, axis)
         return called(
-            node, lambda one: row_of(one, axis, at).expand(shape).clone() if one is node.args[0] else row_of(one, axis, at)
+            node,
+            lambda one: row_of(one, axis, at).expand(shape).clone() if one is node.args[0] else row_of(one, axis, at),
         )
     return called(node, lambda one: row_of(one, axis, at))
 
@@ -235,7 +236,7 @@ def multiplied(node: Lazy, axis: int, at: int) -> torch.Tensor:
     raise Unknown(node.name)
 
 
-FILLED = ("full", "zeros", "ones", "new_full", "new_zeros", "new_ones", "full_like", "zeros_like", "ones_like", "fill_", "zero_")
+FILLED = tuple("full zeros ones new_full new_zeros new_ones full_like zeros_like ones_like fill_ zero_".split())
 
 RULES: dict[str, Callable[[Lazy, int, int], torch.Tensor]] = {
     **dict.fromkeys(FILLED, filled),

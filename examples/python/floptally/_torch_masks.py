@@ -2,12 +2,14 @@
 """What an attention core attends, by the values that were added to its scores; see _torch_trace.py.
 
 A mask is made of constants: positions, comparisons, `tril`. Such tensors depend on no data and no parameter, so that
-their values can be computed beside the fake tensors that stand for them. Where one meets scores, what it leaves alive is
-the pattern; patterns at several lengths tell the mask. At a length where a mask is too large to have, rows of it are.
+their values can be computed beside the fake tensors that stand for them. Where one meets scores, what it leaves alive
+is the pattern; patterns at several lengths tell the mask. At a length where a mask is too large to have, rows of it
+are.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -173,6 +175,89 @@ class Constants:
             self.spoiled[storage._cdata] = storage
 
 
+#: What is said in a note where it decided.
+FINITE = "numbers are taken as finite"
+RANDOM = "a random number is taken as its mean, 0.5"
+EXAMPLE = "integers of the inputs are those of the example"
+#: Tests of numbers for not being finite, and what they say of finite ones.
+TESTS = {"isfinite": True, "isnan": False, "isinf": False, "isposinf": False, "isneginf": False}
+#: Operators on what is supposed of all elements of a tensor, of which one element says as much.
+OF_ONE = frozenset(
+    "eq ne lt le gt ge mul logical_and logical_or logical_not logical_xor bitwise_and bitwise_or bitwise_not all any "
+    "_to_copy clone detach lift_fresh view _unsafe_view alias squeeze unsqueeze expand _local_scalar_dense "
+    "is_nonzero".split()
+)
+
+
+class Supposed:
+    """What decides what runs where only data could: that numbers are finite, that a random number is its mean, and the
+    integers of the example. It decides what runs, never what is attended."""
+
+    def __init__(self, constants: Constants) -> None:
+        self.constants = constants
+
+    def of(self, one: torch.Tensor) -> torch.Tensor | None:
+        known = self.constants.of(one)
+        if known is not None:
+            return known
+        found = getattr(one, "_floptally_supposed", None)
+        return found[0] if found is not None else None
+
+    @staticmethod
+    def why(inputs: Iterable[torch.Tensor]) -> frozenset[str]:
+        found = [getattr(one, "_floptally_supposed", None) for one in inputs]
+        return frozenset[str]().union(*(one[1] for one in found if one is not None))
+
+    def remember(self, out: Any, value: Any, inputs: Iterable[torch.Tensor]) -> None:
+        why = self.why(inputs)
+        for one, known in zip(tensors(out), tensors(value)):
+            if known.numel() <= MOST_ELEMENTS:
+                one._floptally_supposed = known, why  # type: ignore[attr-defined]
+
+    def computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
+        """What an operator gives for what is supposed, or None where nothing is."""
+        if self.constants.real or not any(hasattr(one, "_floptally_supposed") for one in inputs):
+            return None
+        if isinstance(func, torch._ops.HigherOrderOperator) or getattr(func._schema, "is_mutable", True):
+            return None
+        values = {id(one): self.of(one) for one in inputs}
+        if any(value is None for value in values.values()):
+            return None
+        same = all(value.shape == one.shape for one in inputs if (value := values[id(one)]) is not None)
+        if not same and func._overloadpacket.__name__ not in OF_ONE:
+            return None
+        try:
+            with unset_fake_temporarily():
+                return func(*replaced(tuple(args), values), **replaced(kwargs, values))
+        except Exception:
+            return None
+
+    def after(
+        self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor], out: Any
+    ) -> None:
+        """What is supposed of an operator's output."""
+        if self.constants.real or not isinstance(out, (torch.Tensor, list, tuple)):
+            return
+        name = str(getattr(getattr(func, "_overloadpacket", None), "__name__", ""))
+        if isinstance(out, FakeTensor) and not any(hasattr(one, "_floptally_supposed") for one in inputs):
+            is_finite = TESTS.get(name)
+            if name in ("eq", "ne") and len(args) == 2 and self.constants.known(args[0]) is None:
+                of_limit = isinstance(args[1], float) and math.isinf(args[1])
+                if args[0] is args[1] or of_limit:
+                    is_finite = (name == "eq") == (args[0] is args[1])
+            with unset_fake_temporarily():
+                if is_finite is not None and inputs[0].is_floating_point() and self.constants.known(inputs[0]) is None:
+                    made = torch.tensor(is_finite), frozenset((FINITE,))
+                    out._floptally_supposed = made  # type: ignore[attr-defined]
+                elif name in ("rand", "rand_like") and out.numel() == 1:
+                    made = torch.full(tuple(out.shape), 0.5, dtype=out.dtype), frozenset((RANDOM,))
+                    out._floptally_supposed = made  # type: ignore[attr-defined]
+            return
+        value = self.computed(func, args, kwargs, inputs)
+        if value is not None:
+            self.remember(out, value, inputs)
+
+
 def fills(func: Any) -> bool:
     return str(getattr(getattr(func, "_overloadpacket", None), "__name__", "")) in (
         "full_like",
@@ -327,8 +412,8 @@ def triangle(name: str, shift: int, queries: int, keys: int) -> Pattern:
 
 
 def is_dead(value: torch.Tensor) -> torch.Tensor:
-    """Of what is added to scores; a mask of bools says what is attended. A bias that grows with the distance is no mask,
-    however strong: at its edge it goes on as it went."""
+    """Of what is added to scores; a mask of bools says what is attended. A bias that grows with the distance is no
+    mask, however strong: at its edge it goes on as it went."""
     if value.dtype is torch.bool:
         return ~value
     dead = value < DEAD
@@ -340,8 +425,8 @@ def is_dead(value: torch.Tensor) -> torch.Tensor:
     dead, surely, rest = (one.reshape(flat.shape) for one in (dead, surely, rest))
 
     def edges(x: torch.Tensor, rest: torch.Tensor, alive: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of the first element of a run, seen from the left: whether it is no continuation of what stands around it, and
-        whether it is one. It is neither where nothing else stands around it."""
+        """Of the first element of a run, seen from the left: whether it is no continuation of what stands around it,
+        and whether it is one. It is neither where nothing else stands around it."""
         step = (x[:, 1:] - x[:, :-1]).abs()
         edge = alive[:, :-1] & rest[:, 1:]
         inside = torch.nn.functional.pad(rest[:, 2:], (0, 1), value=False)
@@ -368,7 +453,7 @@ def is_dead(value: torch.Tensor) -> torch.Tensor:
 
 
 def is_zero(value: torch.Tensor) -> torch.Tensor:
-    """Of what is multiplied with scores. What decays with the distance until its type has no number for it is no mask."""
+    """Of what is multiplied with scores. What decays with the distance until its type has no number left is no mask."""
     zero = value == 0
     if not value.is_floating_point() or value.shape[-1] < 3 or not bool(zero.any()):
         return zero
@@ -565,6 +650,16 @@ def agrees(row: Callable[[int], torch.Tensor], rule: Rule, queries: Iterable[int
     )
 
 
+def cut_rows(rows: Rows, cut: slice) -> Rows:
+    """Rows without the keys that all queries see."""
+
+    def at(query: int, _: int) -> torch.Tensor | None:
+        row = rows.row(query)
+        return None if row is None else row[cut]
+
+    return Rows(rows.queries, rows.queries, at)
+
+
 def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
     """Without keys that all queries see before or after the others; None where they are no squares."""
     made = []
@@ -580,10 +675,7 @@ def squares_of(patterns: Iterable[Pattern]) -> list[Square] | None:
                 if extra < 0 or any(row is None for row in sample):
                     return None
                 ahead = all(bool(row[:extra].all()) for row in sample if row is not None)
-                cut = slice(extra, None) if ahead else slice(0, one.queries)
-                one = Rows(
-                    one.queries, one.queries, lambda q, _, rows=rows, cut=cut: None if rows.row(q) is None else rows.row(q)[cut]
-                )
+                one = cut_rows(rows, slice(extra, None) if ahead else slice(0, one.queries))
         if isinstance(one, torch.Tensor):
             extra = one.shape[1] - one.shape[0]
             if extra > 0 and bool(one[:, :extra].all()):

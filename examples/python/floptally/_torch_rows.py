@@ -67,25 +67,33 @@ AFTER: dict[int, Mask] = {}
 
 
 def in_chunks(name: str) -> Mask:
-    """The chunks of a sequence, the last one of which is filled up, or their squares: ``chunks of 64``."""
-    size, is_square = int(name.rpartition(" ")[2]), name.startswith("chunk squares")
+    """The chunks of a sequence, the last one of which is filled up, those after the first, or the squares of their
+    number: ``chunks of 64``."""
 
     def count(length: int, past: int, keys: int) -> int:
-        return (-(-length // size)) ** (2 if is_square else 1)
+        return chunks_in(name, length)
 
     if name not in CHUNKS:
         CHUNKS[name] = Mask.from_callable(name.replace(" ", "_"), count)
     return CHUNKS[name]
 
 
+def chunks_in(name: str, length: int) -> int:
+    chunks = -(-length // int(name.rpartition(" ")[2]))
+    if name.startswith("later"):
+        return max(chunks - 1, 0)
+    return int(chunks ** (2 if name.startswith("chunk squares") else 1))
+
+
+def of_chunks(name: object) -> bool:
+    return isinstance(name, str) and name.startswith(("chunk", "later chunk"))
+
+
 CHUNKS: dict[str, Mask] = {}
 
 
 def statistic(name: str, size: Size) -> int:
-    if not name.startswith("chunk"):
-        return STATISTICS[name](size)
-    chunks = -(-size[1] // int(name.rpartition(" ")[2]))
-    return size[0] * chunks ** (2 if name.startswith("chunk squares") else 1)
+    return size[0] * chunks_in(name, size[1]) if of_chunks(name) else STATISTICS[name](size)
 
 
 def shown(size: Size, arity: int) -> str:
@@ -238,7 +246,7 @@ class Series:
 
 
 def series_of(products: list[list[Product]]) -> Series:
-    first = next(p for ps in products for p in ps)
+    first = min((p for ps in products for p in ps), key=lambda p: p.kind == "weight" and not p.weights)
     single = all(len(ps) == 1 for ps in products)
     return Series(
         first,
@@ -277,6 +285,11 @@ def gathered(several: Sequence[Series]) -> Series:
     )
 
 
+def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
+    """Of products whose number differs from size to size: a scan's first state is a constant, the others are none."""
+    return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
+
+
 def aligned(steps: Sequence[Step]) -> list[Series]:
     """The same product at every size, in the order of the forward."""
     of_module: list[dict[str, list[Product]]] = []
@@ -292,8 +305,8 @@ def aligned(steps: Sequence[Step]) -> list[Series]:
         if all(kind == kinds[0] for kind in kinds):
             series += [series_of([[one] for one in group]) for group in zip(*lists)]
             continue
-        for key in dict.fromkeys((p.kind, p.weights) for products in lists for p in products):
-            series.append(series_of([[p for p in ps if (p.kind, p.weights) == key] for ps in lists]))
+        for key in dict.fromkeys(kind_of(p) for products in lists for p in products):
+            series.append(series_of([[p for p in ps if kind_of(p) == key] for ps in lists]))
     return sorted(series, key=lambda one: one.first.place)
 
 
@@ -394,12 +407,24 @@ class Table:
                 found, wrong = kept
         for chunk in self.chunks:
             names = ("count", f"chunks of {chunk}", f"chunk squares of {chunk}")
-            of_chunks = {-(-size[1] // chunk): i for i, size in reversed(list(enumerate(self.sizes))) if size[0] == self.sizes[0][0]}
-            used = [i for _, i in sorted(of_chunks.items())][:3]
-            by_chunks = solved([self.sizes[i] for i in used], [values[i] for i in used], names) if len(used) == 3 else {}
-            if by_chunks and all(c.denominator == 1 and c >= 0 for c in by_chunks.values()):
-                if all(v == sum(c * statistic(name, size) for name, c in by_chunks.items()) for size, v in zip(self.sizes, values)):
-                    return {name: int(c) for name, c in by_chunks.items()}
+            alike = [(i, size) for i, size in enumerate(self.sizes) if size[0] == self.sizes[0][0]]
+            used = [i for _, i in sorted({-(-size[1] // chunk): i for i, size in reversed(alike)}.items())][:3]
+            if len(used) < 3:
+                continue
+            by_chunks = solved([self.sizes[i] for i in used], [values[i] for i in used], names)
+            if by_chunks and all(c.denominator == 1 for c in by_chunks.values()):
+                whole = {name: int(c) for name, c in by_chunks.items()}
+                first, all_chunks = -whole.get("count", 0), whole.get(names[1], 0)
+                if 0 < first <= all_chunks:
+                    del whole["count"]
+                    whole |= {f"later {names[1]}": first, names[1]: all_chunks - first}
+                    whole = {name: c for name, c in whole.items() if c}
+                fits = (
+                    v == sum(c * statistic(name, size) for name, c in whole.items())
+                    for size, v in zip(self.sizes, values)
+                )
+                if all(c >= 0 for c in whole.values()) and all(fits):
+                    return whole
         each, rest = divmod(values[0], self.sizes[0][0] ** 2)
         if not rest and each > 0 and all(v == each * size[0] ** 2 for size, v in zip(self.sizes, values)):
             return {"sample pairs": each}
@@ -462,14 +487,15 @@ class Table:
         backward = [b - e for b, e in zip(one.backward, one.excess)]
         ran = self.fit(where, one.first.op, backward) if any(backward) else {}
         units = self.fit(where, one.first.op, forward)
-        for name in [name for name in ran if name.startswith("after ") and name not in units]:
-            # Of the first tokens something is not needed: they are counted apart.
-            first = int(name.removeprefix("after "))
-            if units.get("tokens", 0) > 0:
-                units[name] = units.pop("tokens")
+        for name in [name for name in ran if name.startswith(("after ", "later ")) and name not in units]:
+            # Of the first tokens, or the first chunk, something is not needed: they are counted apart.
+            every = "tokens" if name.startswith("after ") else name.removeprefix("later ")
+            first = int(name.removeprefix("after ")) if every == "tokens" else 1
+            if units.get(every, 0) > 0:
+                units[name] = units.pop(every)
                 units["count"] = units.get("count", 0) + first * units[name]
-                ran["count"] = ran.get("count", 0) + first * ran.get("tokens", 0)
-                ran[name] += ran.pop("tokens", 0)
+                ran["count"] = ran.get("count", 0) + first * ran.get(every, 0)
+                ran[name] += ran.pop(every, 0)
         split: dict[str, dict[int, int]] = {}
         for unit, flops in units.items():
             again = ran.pop(unit, 0)
@@ -697,7 +723,7 @@ class Table:
                 "what runs once for each pass of the model, whatever its batch, is counted by measured(passes): 1 of "
                 "what is given as lengths, and what measured={'passes': n} or Tally.add_measured says"
             )
-        chunked = sorted({unit.rpartition(" ")[2] for _, unit, _, _ in self.rows if str(unit).startswith("chunk")})
+        chunked = sorted({unit.rpartition(" ")[2] for _, unit, _, _ in self.rows if of_chunks(unit)})
         if chunked:
             notes.append(f"counts by chunks of {', '.join(chunked)} tokens, of which the last one is filled up")
         if self.pairs_samples:
@@ -732,7 +758,7 @@ class Table:
                 of = RULES[unit]
             elif isinstance(unit, str) and unit.startswith("after "):
                 of = tokens_after(int(unit.removeprefix("after ")))
-            elif isinstance(unit, str) and unit.startswith("chunk"):
+            elif isinstance(unit, str) and of_chunks(unit):
                 of = in_chunks(unit)
             elif isinstance(unit, Mask):
                 of = every if plain else unit.in_tower(tower)
@@ -748,8 +774,8 @@ class Table:
         return {**batch, "measured": {"sample_pairs": size[0] ** 2}} if self.pairs_samples else batch
 
     def checked(self) -> Cost:
-        """The library's count of every step must be PyTorch's, but for what a note takes off; under masks too, which the
-        convention makes squares of, where it knows them."""
+        """The library's count of every step must be PyTorch's, but for what a note takes off; under masks too, which
+        the convention makes squares of, where it knows them."""
         plain, made = self.made(plain=True), self.made()
         for size, step in zip(self.sizes, self.steps):
             batch = self.batch_of(size)
@@ -762,7 +788,8 @@ class Table:
                     f"{counted + step.recomputed}",
                 )
             if not self.masks_given and made.flops(convention=self.convention, **batch).total != counted:
-                raise Error("masks", f"{', '.join(mask.name for mask in made.masks)} count other squares than {counted}")
+                names = ", ".join(mask.name for mask in made.masks)
+                raise Error("masks", f"{names} count other squares than {counted}")
         return made
 
     def recomputing(self, cost: Cost, series: Sequence[Series]) -> Cost:

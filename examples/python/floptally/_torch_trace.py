@@ -29,11 +29,13 @@ from ._torch_kernels import Unwrapping, eager_kernels, name_of
 from ._torch_masks import (
     CAUSAL,
     DEAD,
+    EXAMPLE,
     FULL,
     MOST_ELEMENTS,
     Constants,
     Pattern,
     Scores,
+    Supposed,
     both,
     fills,
     is_dead,
@@ -87,6 +89,7 @@ class Step:
     recomputed: int = 0  #: of the total: forward products that the backward ran again
     uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
     operators: int = 0  #: that ran, forward and backward
+    supposed: set[str] = field(default_factory=set)  #: what decided in place of data: see Supposed
 
 
 class TooLong(Exception):
@@ -149,6 +152,7 @@ class Recorder(TorchDispatchMode):
         self.backward: list[tuple[int, str, int, int]] = []
         self.again: list[Product] = []
         self.constants = Constants(real, lambda one: tag_of(one) is NOTHING)
+        self.supposed = Supposed(self.constants)
         self.in_nested = False  # an operator on nested tensors, one of which needs a gradient
 
     @contextlib.contextmanager
@@ -182,7 +186,19 @@ class Recorder(TorchDispatchMode):
                 found = self.fake_of(value)
                 self.constants.remember(found, value)
                 return found
+            value = self.supposed.computed(func, args, kwargs, inputs)
+            if value is not None and not isinstance(value, (torch.Tensor, list, tuple)):
+                self.step.supposed.update(self.supposed.why(inputs))
+                return value
+            if isinstance(value, torch.Tensor):
+                self.step.supposed.update(self.supposed.why(inputs))
+                found = self.fake_of(value)
+                self.supposed.remember(found, value, inputs)
+                found._floptally_tag = GIVEN  # type: ignore[attr-defined]
+                return found
+            func, args = self.by_places(func, args)
         out = func(*args, **kwargs)
+        self.supposed.after(func, args, kwargs, inputs, out)
         made = sum(one.numel() for one in tensors_in(out))
         value = how = None
         if 0 < made <= self.most_elements:
@@ -228,6 +244,30 @@ class Recorder(TorchDispatchMode):
         elif how is not None:
             self.constants.remember_how(out, how)
         return out
+
+    def by_places(self, func: Any, args: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...]]:
+        """Elements that a mask chooses, as those at the places where it is known or supposed to be true."""
+        aten = torch.ops.aten
+        if func is aten.masked_select.default:
+            masks = [args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))]
+            values = args[0].expand(masks[0].shape)
+        elif func is aten.index.Tensor:
+            values, masks = args[0], list(args[1])
+        else:
+            return func, args
+        places: list[Any] = []
+        for mask in masks:
+            if mask is None or mask.dtype not in (torch.bool, torch.uint8):
+                places.append(mask)
+                continue
+            known = self.supposed.of(mask)
+            if known is None or known.shape != mask.shape:
+                return func, args
+            self.step.supposed.update(self.supposed.why([mask]))
+            with unset_fake_temporarily():
+                found = known.nonzero().unbind(1)
+            places += [self.fake_of(one) for one in found]
+        return aten.index.Tensor, (values, places)
 
     def fake_of(self, value: torch.Tensor) -> torch.Tensor:
         mode = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE)
@@ -625,14 +665,17 @@ def run_step(
     plain: Iterable[str],
     formulas: Mapping[Any, Any],
     most_operators: int = 0,
+    by_example: bool = False,
 ) -> Step:
     """Forward, loss and backward of a copy. `plain`: inputs that are no data, as positions. No `mode`: on real tensors.
-    With `most_operators` it is a long step, which ends with TooLong at more of them.
+    With `most_operators` it is a long step, which ends with TooLong at more of them. `by_example`: what data decide is
+    decided by the integers of the inputs.
     """
     handles = []
     no_data = frozenset(plain)
     counter = FlopCounterMode(display=False, custom_mapping=dict(formulas))
-    counter.mod_tracker = NoModules()  # type: ignore[assignment]  # its own hooks, which a gradient inside of a forward does not pass
+    # A gradient inside of a forward does not pass its own hooks.
+    counter.mod_tracker = NoModules()  # type: ignore[assignment]
     recorder = Recorder(counter.flop_registry, mode is None, most_operators)
 
     def enter(name: str) -> Callable[..., None]:
@@ -656,8 +699,8 @@ def run_step(
             for key, value in kwargs.items():
                 for one in tensors_in(value):
                     give_tag(one, NOTHING if key in no_data else GIVEN)
-            if mode is not None and (no_data & kwargs.keys() or ragged):
-                give_values(inputs, args, kwargs, no_data)
+            if mode is not None and (no_data & kwargs.keys() or ragged or by_example):
+                give_values(inputs, args, kwargs, no_data, by_example)
             for name, parameter in model.named_parameters():
                 parameter.grad = None
                 parameter._floptally_tag = Tag(False, frozenset((name,)))  # type: ignore[attr-defined]
@@ -688,9 +731,10 @@ def give_values(
     args: tuple[Any, ...],
     kwargs: Mapping[str, Any],
     plain: frozenset[str],
+    by_example: bool,
 ) -> None:
     """Positions, masks and the boundaries of nested tensors are made once more without fake tensors: their values say
-    what is attended."""
+    what is attended. `by_example`: other integers too, for what nothing else decides."""
     try:
         with unset_fake_temporarily():
             known_args, known = inputs()
@@ -702,12 +746,15 @@ def give_values(
         for fake, real in zip(tensors_in(kwargs[key]), tensors_in(known.get(key))):
             fake._floptally_value = real  # type: ignore[attr-defined]
     for fake, real in zip(tensors_in((args, kwargs)), tensors_in((known_args, known))):
+        if by_example and not real.is_nested and not real.is_floating_point() and not real.is_complex():
+            fake._floptally_supposed = real, frozenset((EXAMPLE,))  # type: ignore[attr-defined]
         if isinstance(fake, NestedTensor) and isinstance(real, NestedTensor):
             with unset_fake_temporarily():
                 lengths = real.offsets().diff().tolist()
             if real.lengths() is not None or len(set(lengths)) != 1:
                 raise Error(
                     "example_inputs",
-                    f"has a nested tensor of lengths {lengths}: those of one batch must be equal; the cost then counts any",
+                    f"has a nested tensor of lengths {lengths}: those of one batch must be equal; the cost then counts "
+                    "any",
                 )
             fake._offsets._floptally_value = real.offsets()  # type: ignore[attr-defined]
