@@ -425,10 +425,9 @@ def differs(cost: Any, model: torch.nn.Module, inputs: Any, real: bool) -> str:
         forward, backward = step.total, 0
         excess = sum(product.groups_excess for product in step.products)
     convention = "torch_flop_counter" if "torch_flop_counter gives" in cost.notes[0] else "torch_flop_counter_eager"
-    batch = {"lengths": [length or 1] * 4, "measured": {"passes": 1, "sample_pairs": 16}}
-    words = {str(mask.name) for mask in cost.masks}
-    batch["measured"] = {name: n for name, n in batch["measured"].items() if f"measured({name})" in words}
-    work = cost.flops(convention=convention, **batch)
+    pairs = any(mask.name == "measured(sample_pairs)" for mask in cost.masks)
+    measured = {"sample_pairs": 16} if pairs else None
+    work = cost.flops(convention=convention, lengths=[length or 1] * 4, measured=measured)
     counted = work.useful.total + work.executed.recompute
     return "" if counted == forward + backward - excess else f"{counted} for {forward + backward - excess} at {size}"
 
@@ -464,7 +463,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--seconds", type=int, default=120)
+    parser.add_argument("--seconds", type=int, default=240)
     parser.add_argument("--only", default="timm,torchvision,diffusers,open_clip,peft,litgpt,torchtune,transformers")
     given = parser.parse_args()
     libraries = given.only.split(",")

@@ -159,7 +159,7 @@ def viewed(node: Lazy, axis: int, at: int) -> torch.Tensor:
 
 
 def sliced(node: Lazy, axis: int, at: int) -> torch.Tensor:
-    source, dim, start, end, step = (*node.args, *(None, None, None, None)[len(node.args) - 1 :])
+    source, dim, start, _, step = [*node.args, None, None, None, None][:5]
     rank = len(source.shape)
     if (dim or 0) % rank == rank + axis:
         first = start or 0

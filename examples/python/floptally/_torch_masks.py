@@ -13,6 +13,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -162,7 +163,7 @@ class Constants:
             if isinstance(one, FakeTensor) and known.numel() <= MOST_ELEMENTS:
                 one._floptally_value = known  # type: ignore[attr-defined]
 
-    def remember_how(self, out: Any, made: tuple[Any, ...]) -> None:
+    def remember_how(self, out: Any, made: tuple[Any, tuple[Any, ...], dict[str, Any]]) -> None:
         if isinstance(out, FakeTensor):
             out._floptally_lazy = Lazy(*made, tuple(out.shape), out.dtype)  # type: ignore[attr-defined]
 
@@ -350,23 +351,23 @@ def both(a: Pattern, b: Pattern) -> Pattern:
         return a
     if not isinstance(a, Rows) and not isinstance(b, Rows):
         queries, keys = (b if isinstance(a, str) else a).shape
-        dense = [rows_of(one, queries, keys).whole() if isinstance(one, str) else one for one in (a, b)]
+        first, second = (rows_of(one, queries, keys).whole() if isinstance(one, str) else one for one in (a, b))
         try:
-            return dense[0] & dense[1]
+            return None if first is None or second is None else first & second
         except RuntimeError:
             return None
     if a is b:
         return a
     shape = a if isinstance(a, Rows) else b
-    first, second = rows_of(a, shape.queries, shape.keys), rows_of(b, shape.queries, shape.keys)
-    if (first.queries, first.keys) != (second.queries, second.keys):
+    left, right = rows_of(a, shape.queries, shape.keys), rows_of(b, shape.queries, shape.keys)
+    if (left.queries, left.keys) != (right.queries, right.keys):
         return None
 
     def at(query: int, keys: int) -> torch.Tensor | None:
-        rows = first.row(query, keys), second.row(query, keys)
+        rows = left.row(query, keys), right.row(query, keys)
         return None if rows[0] is None or rows[1] is None else rows[0] & rows[1]
 
-    return Rows(shape.queries, shape.keys, at, first.told and second.told)
+    return Rows(shape.queries, shape.keys, at, left.told and right.told)
 
 
 def pattern_in(pattern: Pattern, shape: Sequence[int], name: str) -> Pattern:
@@ -731,7 +732,7 @@ def mask_of_squares(squares: Sequence[Square], names: set[str], said: Mask | Non
     for turned in (False, True):
         if turned and isinstance(longest.pattern, Rows):
             continue
-        for mask in forms_of(lambda query, turned=turned: longest.row(query, turned), longest.length):
+        for mask in forms_of(partial(longest.row, turned=turned), longest.length):
             if fits(mask, turned):
                 return mask
     return None

@@ -28,12 +28,13 @@ STATISTICS: dict[str, Callable[[Size], int]] = {
     "tokens": lambda s: s[0] * s[1],
     "keys": lambda s: s[0] * s[2],
     "squares": lambda s: s[0] * s[1] ** 2,
+    "others": lambda s: s[0] * s[1] * (s[1] - 1),
     "crossed": lambda s: s[0] * s[1] * s[2],
     "key squares": lambda s: s[0] * s[2] ** 2,
     "patches": lambda s: s[0] * s[1] * s[2],
     "patch squares": lambda s: s[0] * (s[1] * s[2]) ** 2,
 }
-QUADRATIC = ("squares", "crossed", "key squares", "patch squares")
+QUADRATIC = ("squares", "others", "crossed", "key squares", "patch squares")
 POSITION_WORDS = ("position", "token_type", "segment")  #: in the names of tables whose indices come from data
 #: What varies, as the number of sizes; grids have two as keys have.
 GRIDS = 4
@@ -44,6 +45,7 @@ OF_ARITY = {
     GRIDS: ("count", "patches", "patch squares"),
 }
 RULES = {
+    "others": Mask.from_callable("every_other_token", lambda length, past, keys: length * (length + past - 1)),
     "crossed": Mask.cross_attention(),
     "key squares": Mask.encoder(),
     "passes": Mask.measured("passes"),
@@ -124,6 +126,17 @@ def solved(sizes: Sequence[Size], values: Sequence[int], names: Sequence[str]) -
             if i != column and row[column] != 0:
                 rows[i] = [entry - row[column] * lead for entry, lead in zip(row, rows[column])]
     return {name: row[-1] for name, row in zip(names, rows) if row[-1] != 0}
+
+
+def with_others(found: dict[str, int]) -> dict[str, int]:
+    """Fewer FLOPs than squares have by tokens are those of each token with every other one, as 2n - 1 distances for n
+    queries: c·squares - c·tokens."""
+    squares, tokens = found.get("squares", 0), -found.get("tokens", 0)
+    if not 0 < tokens <= squares:
+        return found
+    made = {name: c for name, c in found.items() if name not in ("squares", "tokens")}
+    made["others"] = tokens
+    return {**made, "squares": squares - tokens} if squares > tokens else made
 
 
 def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int]:
@@ -400,7 +413,7 @@ class Table:
             found = solved([self.sizes[i] for i in used], [values[i] for i in used], names)
             wrong = [(size, v) for size, v in zip(self.sizes, values) if at(size) != v]
             if not wrong and all(c.denominator == 1 for c in found.values()):
-                whole = without_first({name: int(c) for name, c in found.items()}, self.sizes)
+                whole = without_first(with_others({name: int(c) for name, c in found.items()}), self.sizes)
                 if all(c >= 0 for c in whole.values()):
                     return whole
             if names[0] == "passes":
@@ -723,7 +736,7 @@ class Table:
                 "what runs once for each pass of the model, whatever its batch, is counted by measured(passes): 1 of "
                 "what is given as lengths, and what measured={'passes': n} or Tally.add_measured says"
             )
-        chunked = sorted({unit.rpartition(" ")[2] for _, unit, _, _ in self.rows if of_chunks(unit)})
+        chunked = sorted({str(unit).rpartition(" ")[2] for _, unit, _, _ in self.rows if of_chunks(unit)})
         if chunked:
             notes.append(f"counts by chunks of {', '.join(chunked)} tokens, of which the last one is filled up")
         if self.pairs_samples:
