@@ -1270,3 +1270,131 @@ def test_chunks_that_a_module_names_are_a_statistic(chunk):
         seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
         inputs = {"x": torch.zeros(batch, length, 6)}
         assert seen == counted_by_pytorch(Chunked(chunk), inputs, lambda out: out.sum())
+
+
+class Scan(nn.Module):
+    """A state that goes from chunk to chunk, empty before the first, and of which nothing is made after the last."""
+
+    def forward(self, x):
+        parts = F.pad(self.key(x), (0, 0, 0, -x.shape[1] % 16)).unflatten(1, (-1, 16)).unbind(1)
+        return scanned(parts)
+
+    def __init__(self):
+        super().__init__()
+        self.key = nn.Linear(6, 6)
+
+
+def scanned(parts, chunk_size=16):
+    state, found = torch.zeros(parts[0].shape[0], 6, 6), []
+    for part in parts:
+        found.append(part @ state)
+        state = state + part.transpose(1, 2) @ part
+    return torch.cat(found, 1)
+
+
+class NamedScan(Scan):
+    def forward(self, x):
+        parts = F.pad(self.key(x), (0, 0, 0, -x.shape[1] % 16)).unflatten(1, (-1, 16)).unbind(1)
+        return scan_by_chunks(parts)
+
+
+def scan_by_chunks(parts, chunk_size=16):
+    return scanned(parts, chunk_size)
+
+
+def test_f70_what_a_scan_does_from_its_second_chunk_on_has_a_statistic():
+    cost = floptally.from_torch(NamedScan(), {"x": torch.zeros(2, 9, 6)})
+    for batch, length in ((3, 21), (2, 32), (1, 65)):
+        seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
+        assert seen == counted_by_pytorch(NamedScan(), {"x": torch.zeros(batch, length, 6)}, lambda out: out.sum())
+
+
+def test_relative_positions_are_each_token_with_every_other_one():
+    class Relative(nn.Module):
+        """Scores of 2n - 1 distances, as Transformer-XL and conformers have them."""
+
+        def __init__(self):
+            super().__init__()
+            self.query, self.distance = nn.Linear(6, 6), nn.Linear(6, 6)
+
+        def forward(self, x):
+            distances = x.repeat_interleave(2, 1)[:, 1:]
+            return self.query(x) @ self.distance(distances).transpose(1, 2)
+
+    cost = floptally.from_torch(Relative(), {"x": torch.zeros(2, 9, 6)})
+    for batch, length in ((3, 21), (2, 150)):
+        seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
+        assert seen == counted_by_pytorch(Relative(), {"x": torch.zeros(batch, length, 6)}, lambda out: out.sum())
+
+
+class Decided(nn.Module):
+    """A layer that runs, or does not, by a decision of Python's."""
+
+    def __init__(self, decide):
+        super().__init__()
+        self.linear, self.other, self.decide = nn.Linear(6, 6), nn.Linear(6, 6, bias=False), decide
+
+    def forward(self, x):
+        x = self.linear(x)
+        return self.other(x) if self.decide(x) else x
+
+
+FINITE = "what runs depends on data: numbers are taken as finite"
+CHANCE = "what runs depends on data: a random number is taken as its mean, 0.5"
+
+
+@pytest.mark.parametrize(
+    ("decide", "runs", "note"),
+    [
+        (lambda x: torch.isfinite(x).all(), True, FINITE),
+        (lambda x: torch.isinf(x).any() or torch.isnan(x).any(), False, FINITE),
+        (lambda x: not bool((x == float("inf")).any()), True, FINITE),
+        (lambda x: torch.isinf(x).any(-1).any().logical_not() & torch.isfinite(x).all(), True, FINITE),
+        (lambda x: torch.rand([]) < 0.1, False, CHANCE),
+        (lambda x: torch.rand(1) >= 0.25, True, CHANCE),
+        (lambda x: torch.rand(()).item() < 0.7, True, CHANCE),
+    ],
+)
+def test_finite_numbers_and_chances_decide_what_runs(decide, runs, note):
+    cost = floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
+    assert note in cost.notes
+    assert cost.flops(lengths=[50]).useful.forward == 2 * 36 * 50 * (2 if runs else 1)
+
+
+@pytest.mark.parametrize("decide", [lambda x: x.sum() > 0, lambda x: (x == x.flip(0)).all(), lambda x: (x > 1e9).any()])
+def test_other_numbers_decide_nothing(decide):
+    with pytest.raises(floptally.Error, match="what runs depends on data: real=True"):
+        floptally.from_torch(Decided(decide), {"x": torch.zeros(2, 9, 6)})
+
+
+class Chosen(nn.Module):
+    """A layer for the tokens of one kind."""
+
+    def __init__(self, mask=False):
+        super().__init__()
+        self.table, self.linear, self.mask = nn.Embedding(9, 6), nn.Linear(6, 6), mask
+
+    def forward(self, ids):
+        x = self.table(ids)
+        if self.mask:
+            x = F.scaled_dot_product_attention(x, x, x, attn_mask=(ids != 7)[:, None])
+        return self.linear(x[ids == 7]).sum() + self.linear(x.masked_select((ids == 7)[..., None]).view(-1, 6)).sum()
+
+
+def ids_of(batch, length):
+    ids = torch.ones(batch, length, dtype=torch.long)
+    ids[:, 3] = ids[:, length // 2 :] = 7
+    return ids
+
+
+def test_integers_of_the_example_decide_where_nothing_else_does():
+    cost = floptally.from_torch(Chosen(), lambda batch, length: ids_of(batch, 2 * length), lengths=[4, 7, 9, 12, 20])
+    assert "what runs depends on data: integers of the inputs are those of the example" in cost.notes
+    for batch, length in ((3, 11), (1, 30)):
+        seen = by_phase(cost, "torch_flop_counter_eager", lengths=[length] * batch)
+        assert seen == counted_by_pytorch(Chosen(), {"ids": ids_of(batch, 2 * length)}, lambda out: out)
+
+
+def test_integers_of_the_example_are_no_mask():
+    with pytest.raises(floptally.Error, match="attends under a mask whose values depend on data"):
+        floptally.from_torch(Chosen(mask=True), lambda batch, length: ids_of(batch, 2 * length), lengths=[4, 7, 9, 12, 20])

@@ -249,8 +249,8 @@ class Recorder(TorchDispatchMode):
         """Elements that a mask chooses, as those at the places where it is known or supposed to be true."""
         aten = torch.ops.aten
         if func is aten.masked_select.default:
-            masks = [args[1].expand(torch.broadcast_shapes(args[0].shape, args[1].shape))]
-            values = args[0].expand(masks[0].shape)
+            shape = torch.broadcast_shapes(args[0].shape, args[1].shape)
+            values, masks = args[0].expand(shape), [args[1]]
         elif func is aten.index.Tensor:
             values, masks = args[0], list(args[1])
         else:
@@ -265,6 +265,7 @@ class Recorder(TorchDispatchMode):
                 return func, args
             self.step.supposed.update(self.supposed.why([mask]))
             with unset_fake_temporarily():
+                known = known.expand(values.shape) if len(masks) == 1 and func is not aten.index.Tensor else known
                 found = known.nonzero().unbind(1)
             places += [self.fake_of(one) for one in found]
         return aten.index.Tensor, (values, places)
