@@ -1398,3 +1398,22 @@ def test_integers_of_the_example_decide_where_nothing_else_does():
 def test_integers_of_the_example_are_no_mask():
     with pytest.raises(floptally.Error, match="attends under a mask whose values depend on data"):
         floptally.from_torch(Chosen(mask=True), lambda batch, length: ids_of(batch, 2 * length), lengths=[4, 7, 9, 12, 20])
+
+
+@pytest.mark.parametrize("positions", [60, 1_000_000])
+def test_what_runs_once_in_each_pass_and_grows_with_the_length_is_an_error(positions):
+    class Positions(nn.Module):
+        """A table of distances goes through a layer once, whatever the batch."""
+
+        def __init__(self):
+            super().__init__()
+            self.linear, self.distance = nn.Linear(6, 6), nn.Linear(6, 6)
+
+        def forward(self, x):
+            if x.shape[1] > positions:
+                raise ValueError(f"has {positions} positions")
+            return self.linear(x) + self.distance(torch.ones(2 * x.shape[1] - 1, 6)).mean(0)
+
+    lengths = {} if positions > 131 else {"lengths": [7, 11, 19, 14, 24]}
+    with pytest.raises(floptally.Error, match="^distance: addmm counts "):
+        floptally.from_torch(Positions(), {"x": torch.zeros(2, 9, 6)}, **lengths)

@@ -144,6 +144,10 @@ def from_torch(
     if not any(product.backward for product in steps[0].products):
         raise Error("model", no_backward(steps[0]))
     far = FarStep(step, sizes, steps, far_sizes(arity, lengths, longest, real))
+    if not far.ran and arity > 1:
+        size = (3, *sizes[fitted][1:])
+        steps.append(step(size))
+        sizes.append(size)
     supposed = [f"what runs depends on data: {one}" for one in sorted(set().union(*(one.supposed for one in steps)))]
     names = Names(copy, components, depth)
 
@@ -246,12 +250,13 @@ def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: boo
     if arity == 1 or real:
         return []
     if arity == GRIDS:
-        return [(2, 211, 173), (2, 61, 47), (2, 24, 32)]
+        return [(3, 211, 173), (3, 61, 47), (3, 24, 32)]
     whole = math.gcd(*(lengths or (1,)))
     most = max(lengths or (max(LENGTHS) if longest > max(LENGTHS) else max(SHORT_LENGTHS),))
     found = [n - n % whole for n in (longest, *FAR) if most < n <= longest and n <= FAR[0]]
     longer = sorted({n for n in found if n > most}, reverse=True)
-    return [(2, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in longer]
+    # Of another batch, so that what runs once in each pass and grows with the length is seen.
+    return [(3, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in longer]
 
 
 def operator_of(key: Any) -> Any:
