@@ -1417,3 +1417,20 @@ def test_what_runs_once_in_each_pass_and_grows_with_the_length_is_an_error(posit
     lengths = {} if positions > 131 else {"lengths": [7, 11, 19, 14, 24]}
     with pytest.raises(floptally.Error, match="^distance: addmm counts "):
         floptally.from_torch(Positions(), {"x": torch.zeros(2, 9, 6)}, **lengths)
+
+
+def test_a_tensor_that_is_no_buffer_has_its_values():
+    class Held(nn.Module):
+        """Weights at places that a plain attribute says."""
+
+        def __init__(self):
+            super().__init__()
+            self.places = {"used": torch.tensor([True, False, True, True, False, True])}
+            self.linear = nn.Linear(6, 6)
+
+        def forward(self, x):
+            return self.linear(x)[..., self.places["used"]] @ torch.ones(4, 5)
+
+    cost = floptally.from_torch(Held(), {"x": torch.zeros(2, 9, 6)})
+    assert cost.flops(lengths=[50]).useful.forward == 2 * 50 * (36 + 4 * 5)
+    assert not any(note.startswith("what runs depends on data") for note in cost.notes)

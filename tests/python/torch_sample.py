@@ -220,6 +220,9 @@ def made_torchtune(name: str) -> Any:
         raise NotBuilt(f"takes {list(parameters)}")
     if isinstance(getattr(model, "layers", None), torch.nn.ModuleList):
         model.layers = model.layers[:2]
+    for module in model.modules():
+        if hasattr(module, "rope_init"):
+            module.rope_init()  # which a model on meta waits for
     return model, lambda batch, length: torch.ones(batch, length, dtype=torch.long), {}
 
 

@@ -19,7 +19,7 @@ from math import prod
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensorMode, unset_fake_temporarily
+from torch._subclasses.fake_tensor import FakeCopyMode, FakeTensor, FakeTensorMode, unset_fake_temporarily
 from torch.nested._internal.nested_tensor import NestedTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
@@ -603,7 +603,9 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
         for parameter in model.parameters():
             empty = torch.empty(parameter.shape, dtype=parameter.dtype)
             memo[id(parameter)] = torch.nn.Parameter(empty, requires_grad=parameter.requires_grad)
-        for buffer in model.buffers():
+        for buffer in (*model.buffers(), *plain_tensors(model)):
+            if id(buffer) in memo:
+                continue
             fake = torch.empty(buffer.shape, dtype=buffer.dtype)
             if not buffer.is_meta and buffer.numel() <= MOST_ELEMENTS and type(buffer) is torch.Tensor:
                 with unset_fake_temporarily():
@@ -624,6 +626,16 @@ def fake_copy(model: torch.nn.Module, mode: FakeTensorMode) -> torch.nn.Module:
                 model.get_submodule(name).__class__ = kind
     assert isinstance(made, torch.nn.Module)
     return made
+
+
+def plain_tensors(model: torch.nn.Module) -> Iterator[torch.Tensor]:
+    """Tensors that modules have as attributes, and are neither parameters nor buffers."""
+    for module in model.modules():
+        for key, value in vars(module).items():
+            if not key.startswith("_"):
+                for one in tensors_in(value):
+                    if type(one) is torch.Tensor and not one.requires_grad and not isinstance(one, FakeTensor):
+                        yield one
 
 
 def sharding_of(module: torch.nn.Module) -> type | None:
