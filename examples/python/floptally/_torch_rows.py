@@ -476,7 +476,7 @@ class Table:
             return base + ": a border without padding, windows or data decide"
         of_size = dict(zip(self.sizes, values))
         batches = [(s, of_size[(2,) + s[1:]]) for s, _ in wrong if (2,) + s[1:] in of_size and s[0] != 2]
-        if len(batches) == len(wrong):
+        if batches and all(s[0] != 2 for s, _ in wrong):
             before = batches[0][1]
             if before == value:
                 return base + ": the same for any batch, as a product that runs once for all samples"
@@ -488,7 +488,8 @@ class Table:
                 shorter = self.length_of(value, far, at)
                 if shorter:
                     return base + f": as many as length {shorter} has, to which it cuts what it is given"
-                return base + f": it counts otherwise beyond length {max(s[1] for s in self.sizes if s != far)}"
+                beyond = max(s[1] for s in self.sizes if s != far)
+                return base + f": it counts otherwise beyond length {beyond}, or once for all samples"
             points = [(s[1], v) for s, v in of_size.items() if s[0] == 2 and s[2] == self.sizes[0][2]]
             if len(points) >= 5 and is_cubic(points):
                 return base + ": with the third power of the length"
