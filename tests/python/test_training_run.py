@@ -50,7 +50,8 @@ def test_padded_steps_run_the_padded_view(example):
     meter = metered(example, floptally.cost(model.config))
     steps = list(example.train(meter, model, steps=3, rows=True))
     assert [step.slots for step in steps] == [step.ran for step in steps]
-    assert all(step.counted < step.ran for step in steps)
+    # The text is docs/: now and then a microbatch is one page, which has no padding.
+    assert all(step.counted <= step.ran for step in steps) and any(step.counted < step.ran for step in steps)
 
 
 def test_the_cost_that_was_counted_on_fake_tensors_meters_the_same(example):
