@@ -3,6 +3,8 @@
 // The program as a process: what it prints, where, and its exit status. docs/command_line.md is the contract.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -17,9 +19,11 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
+#include <floptally/parallel/pipeline_schedule.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+#include "pipeline_simulation.hpp"
 
 namespace program_test {
 namespace {
@@ -210,7 +214,27 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
      "--schedule x",
      R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, got "x")"},
-    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
+    {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 8 --microbatches 4",
+     "gpus: must be a multiple of 8 ranks, pp x replicas, where they are not idle, got 3"},
+    {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
+     "--rank-work 1,2,3",
+     "gpus: must be a multiple of 12 ranks, pp x replicas, where they are not idle, got 8"},
+    {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
+     "--rank-work 1,2,3 --replicas 2",
+     "rank_work: must have a number for each of 2 replicas, got 3"},
+    {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
+     "micro_batch_size: times 1 replicas must divide the 3 sequences, got 2"},
+    {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
+     "micro_batch_size: deals --lengths or --lengths-file, and no other batch"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1 "
+     "--microbatches 3",
+     "microbatches: must be the 2 that --micro-batch-size makes, got 3"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 1 "
+     "--layers-of-chunks 16,16",
+     "layers_of_chunks: must be 4 numbers, pp x vpp, got 2"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --replicas 2",
+     "pp: is missing; --replicas is of a pipeline"},
+    {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
      "layers: 32 must be a multiple of the 3 pipeline stages that share them"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace cpu_step.json --component-times "
      "t.json",
@@ -1226,6 +1250,101 @@ TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of thei
             CHECK(near(-of(faster, "precision"), static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
         }
     }
+}
+
+namespace {
+
+/// The share of a line of a waterfall.
+double share_of(const json& made, const std::string& named) {
+    for (const json& line : made["lines"]) {
+        if (line["step"] == named) {
+            return line["share_of_peak"].get<double>();
+        }
+    }
+    return -1;
+}
+
+/// Executed FLOPs of a batch in the layers, or in the lm_head, and in the forward or in the backward.
+double executed_of(const std::string& batch, bool head, bool forward) {
+    double sum = 0;
+    const json components = run_json("flops --config llama.json " + batch)["flops"]["executed"]["components"];
+    for (const json& component : components) {
+        if ((component["name"] == "lm_head") == head) {
+            sum += static_cast<double>(number(forward ? component["forward"] : component["total"]));
+            sum -= forward ? 0 : static_cast<double>(number(component["forward"]));
+        }
+    }
+    return sum;
+}
+
+/// A step of `pp` ranks in 1F1B by a simulation of events: `batches` has the options of each microbatch of each
+/// replica, `layers` those of each rank, which run `faster` than the lm_head.
+struct simulated_step {
+    double imbalance = 0;
+    double bubble = 0;
+};
+simulated_step simulated(const std::vector<std::vector<std::string>>& batches, const std::vector<double>& layers,
+                         double faster) {
+    double end = 0;
+    double sum = 0;
+    double largest = 0;
+    double ranks = 0;
+    for (const std::vector<std::string>& replica : batches) {
+        const floptally::pipeline_order order(floptally::pipeline_schedule::one_f_one_b, layers.size(), 1,
+                                              replica.size());
+        std::vector<std::array<double, 4>> work;  // of each microbatch: layers and head, forward and backward
+        for (const std::string& batch : replica) {
+            work.push_back({executed_of(batch, false, true), executed_of(batch, false, false),
+                            executed_of(batch, true, true), executed_of(batch, true, false)});
+        }
+        const auto made = pipeline_simulation::simulate(
+            {order.ranks().begin(), order.ranks().end()}, layers.size(), false,
+            [&](const floptally::pipeline_pass& pass) {
+                const std::array<double, 4>& of = work[pass.microbatch];
+                const std::size_t backward = pass.what == floptally::pipeline_pass::kind::forward ? 0 : 1;
+                return of[backward] * layers[pass.chunk] / 32 / faster +
+                       (pass.chunk + 1 == layers.size() ? of[2 + backward] : 0);
+            });
+        end = std::max(end, made.makespan);
+        for (const double busy : made.busy) {
+            largest = std::max(largest, busy);
+            sum += busy;
+            ranks += 1;
+        }
+    }
+    return {(largest - sum / ranks) / end, (end - largest) / end};
+}
+
+}  // namespace
+
+TEST_CASE("F80, F85: a pipeline's bubble and imbalance are in time, of any stages, microbatches and replicas") {
+    const std::string options = "waterfall --config llama.json --seconds 2 --gpus 8 --peak-tflops 989 --pp 4 ";
+    const auto check = [&](const std::string& of, const simulated_step& expected) {
+        const json made = run_json(options + of);
+        INFO(of);
+        CHECK(near(share_of(made, "imbalance"), expected.imbalance));
+        CHECK(near(share_of(made, "bubble"), expected.bubble));
+    };
+    const std::vector<std::string> alike(6, "--lengths 8192");
+    const std::string six = "--lengths 8192,8192,8192,8192,8192,8192 ";
+    check(six + "--microbatches 6", simulated({alike}, {8, 8, 8, 8}, 1));
+    // Layers at twice the peak of the head.
+    check(six + "--microbatches 6 --precisions '@0-31=1978'", simulated({alike}, {8, 8, 8, 8}, 2));
+    check(six + "--microbatches 6 --precisions '@0-31=1978' --layers-of-chunks 10,9,8,5",
+          simulated({alike}, {10, 9, 8, 5}, 2));
+    check(six + "--microbatches 6 --num-layers-in-last-pipeline-stage 5", simulated({alike}, {9, 9, 9, 5}, 1));
+    // Two replicas, with the samples as Megatron-LM deals them.
+    check("--lengths 8192,1000,4096,3000,500,8192 --micro-batch-size 1 --replicas 2",
+          simulated({{"--lengths 8192", "--lengths 4096", "--lengths 500"},
+                     {"--lengths 1000", "--lengths 3000", "--lengths 8192"}},
+                    {8, 8, 8, 8}, 1));
+    // Replicas by their loads.
+    const json loads = run_json(options + six + "--microbatches 3 --rank-work 4,2");
+    const simulated_step expected = simulated({{"--lengths 8192,8192", "--lengths 8192,8192", "--lengths 8192,8192"},
+                                               {"--lengths 8192", "--lengths 8192", "--lengths 8192"}},
+                                              {8, 8, 8, 8}, 1);
+    CHECK(near(share_of(loads, "imbalance"), expected.imbalance));
+    CHECK(near(share_of(loads, "bubble"), expected.bubble));
 }
 
 TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an MBU") {

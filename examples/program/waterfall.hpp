@@ -16,9 +16,6 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json/waterfall_json.hpp>
-#include <floptally/parallel/pipeline_split.hpp>
-#include <floptally/parallel/pipeline_work.hpp>
-#include <floptally/parallel/rank_work.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
@@ -28,6 +25,7 @@
 #include "component_times.hpp"
 #include "count.hpp"
 #include "measure.hpp"
+#include "ranks.hpp"
 
 /// @file
 /// `floptally waterfall` and `whatif`: the lines of a step's time, and those with other choices.
@@ -38,17 +36,15 @@ inline void add_step_options(cxxopts::Options& options) {
     add_mfu_options(options);
     add_memory_options(options);
     constexpr const char* of_account[][3] = {
-        {"idle-gpus", "of --gpus, those that run none of the work", "N"},
-        {"rank-work", "own work of each rank, in any unit", "5,6,5,9"},
         {"tile", "queries by keys that an attention kernel computes at once", "128x128"},
-        {"pp", "ranks of a pipeline", "N"},
-        {"vpp", "chunks of layers on each of them", "N"},
-        {"microbatches", "that each pipeline runs in the step", "N"},
-        {"schedule", "gpipe, 1f1b, interleaved or zero_bubble", "NAME"},
         {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"}};
-    for (const auto& [name, meaning, value] : of_account) {
-        options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
-    }
+    const auto add = [&options](const auto& list) {
+        for (const auto& [name, meaning, value] : list) {
+            options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
+        }
+    };
+    add(rank_options);
+    add(of_account);
 }
 
 inline void add_waterfall_options(cxxopts::Options& options) {
@@ -59,21 +55,18 @@ inline void add_waterfall_options(cxxopts::Options& options) {
 /// The options of which the other step may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
-    constexpr std::string_view changeable[] = {"recompute",
-                                               "recompute-components",
-                                               "recompute-every",
-                                               "attention-backward",
-                                               "repeated",
-                                               "precisions",
-                                               "gpus",
-                                               "idle-gpus",
-                                               "rank-work",
-                                               "tile",
-                                               "pp",
-                                               "vpp",
-                                               "microbatches",
-                                               "schedule",
-                                               "apart"};
+    std::vector<std::string_view> changeable = {"recompute",
+                                                "recompute-components",
+                                                "recompute-every",
+                                                "attention-backward",
+                                                "repeated",
+                                                "precisions",
+                                                "gpus",
+                                                "tile",
+                                                "apart"};
+    for (const auto& option : rank_options) {
+        changeable.emplace_back(option[0]);
+    }
     std::vector<cxxopts::HelpOptionDetails> known;
     for (const std::string& group : options.groups()) {
         for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options) {
@@ -121,47 +114,6 @@ inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
     return times;
 }
 
-/// The times of ranks, from a pipeline's stages or from the work of each rank.
-inline std::optional<floptally::rank_times> read_ranks(const arguments& args, const floptally::model_config& model,
-                                                       const floptally::report& counted) {
-    const auto pp = args.text("pp");
-    const auto loads = args.text("rank-work");
-    for (const char* const needs_pp : {"vpp", "microbatches", "schedule"}) {
-        if (!pp && args.text(needs_pp)) {
-            throw error("pp", fmt::format("is missing; --{} is of a pipeline", needs_pp));
-        }
-    }
-    if (!pp) {
-        if (!loads) {
-            return {};
-        }
-        std::vector<std::uint64_t> work;
-        for (const std::int64_t load : parse_integers(*loads, "rank_work")) {
-            if (load < 0) {
-                throw error(floptally::indexed("rank_work", work.size()),
-                            fmt::format("must be at least 0, got {}", load));
-            }
-            work.push_back(static_cast<std::uint64_t>(load));
-        }
-        return floptally::rank_times::of(work);
-    }
-    if (loads) {
-        throw error("rank_work", "is given beside --pp, whose ranks have the work of their layers");
-    }
-    const std::uint64_t stages = parse_count(*pp, "pp", 1, 1U << 16U);
-    const std::uint64_t chunks = parse_count(args.text("vpp").value_or("1"), "vpp", 1, 1U << 16U);
-    const std::uint64_t microbatches = parse_count(args.required("microbatches", "N"), "microbatches", 1, 1U << 24U);
-    using floptally::pipeline_schedule;
-    const pipeline_schedule usual = chunks > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
-    const auto schedule = static_cast<pipeline_schedule>(
-        args.choice("schedule", floptally::pipeline_schedule_names, static_cast<std::size_t>(usual)));
-    const floptally::pipeline_order order(schedule, stages, chunks, microbatches);
-    const auto split = floptally::pipeline_split::even(floptally::num_layers(model.parts), stages, chunks);
-    const std::vector<floptally::pipeline_run> runs = {
-        order.run(floptally::pipeline_work(model.parts, split, counted.batch, microbatches, counted.plan))};
-    return floptally::rank_times::of(runs);
-}
-
 /// The FLOPs of a step by the peaks that they run at.
 inline std::vector<floptally::work_at_peak> read_work(const arguments& args, const floptally::model_config& model,
                                                       const floptally::report& counted,
@@ -206,13 +158,16 @@ inline floptally::step_account read_account(const arguments& args, const floptal
         floptally::masked_tiles tiles(model.parts, parse_tile(*tile));
         const read_input input(args);
         floptally::add_input(input.get(), model, tiles, spelling);
-        account.masked_tiles =
-            std::vector<floptally::work_at_peak>{{tiles.work(counted.plan), account.step.peak_tflops}};
+        const auto precisions = args.text("precisions");
+        account.masked_tiles = tiles.by_peak(
+            counted.plan, account.step.peak_tflops,
+            precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
+                       : std::vector<floptally::precision_setting>{});
     }
-    account.ranks = read_ranks(args, model, counted);
     if (const auto idle = args.text("idle-gpus")) {
         account.idle_gpus = parse_count(*idle, "idle_gpus", 0, account.step.gpus - 1);
     }
+    account.ranks = read_ranks(args, model, counted, account.step.gpus - account.idle_gpus.value_or(0)).first;
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
     }
