@@ -26,6 +26,7 @@ struct result {
     /// The most chunks' activations that each rank holds at once: from the beginning of a forward to the end of the
     /// last pass that reads them, the gradient of the weights.
     std::vector<std::uint64_t> held{};
+    std::vector<double> span{};  ///< of each rank, from the beginning of its first pass to the end of its last
 };
 
 /// `length` is the time of a pass. Where `split`, the gradient of the weights is a pass of its own.
@@ -50,7 +51,9 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
         return has(kind::forward, pass.chunk, pass.microbatch) &&
                (pass.chunk + 1 == chunks || has(kind::backward_data, pass.chunk + 1, pass.microbatch));
     };
-    result made{0, std::vector<double>(ranks.size(), 0), std::vector<std::uint64_t>(ranks.size(), 0)};
+    result made{0, std::vector<double>(ranks.size(), 0), std::vector<std::uint64_t>(ranks.size(), 0),
+                std::vector<double>(ranks.size(), 0)};
+    std::vector<double> began(ranks.size(), 0);
     std::vector<std::size_t> next(ranks.size(), 0);
     std::vector<bool> runs(ranks.size(), false);
     std::vector<std::uint64_t> held(ranks.size(), 0);
@@ -64,6 +67,7 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
                 held[rank] += pass.what == kind::forward ? 1U : 0U;
                 made.held[rank] = std::max(made.held[rank], held[rank]);
                 made.busy[rank] += takes;
+                began[rank] = next[rank] == 0 ? now : began[rank];
                 runs[rank] = true;
                 ends.push({now + takes, rank});
             }
@@ -78,6 +82,7 @@ result simulate(const std::vector<std::vector<pipeline_pass>>& ranks, std::uint6
         ended.insert({pass.what, pass.chunk, pass.microbatch});
         held[rank] -= pass.what == (split ? kind::backward_weights : kind::backward_data) ? 1U : 0U;
         runs[rank] = false;
+        made.span[rank] = now - began[rank];
     }
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
         if (next[rank] != ranks[rank].size()) {

@@ -39,7 +39,7 @@ inline constexpr const char* rank_options[][3] = {
     {"pp", "ranks of a pipeline", "N"},
     {"vpp", "chunks of layers on each of them", "N"},
     {"microbatches", "that each pipeline runs in the step", "N"},
-    {"schedule", "gpipe, 1f1b, interleaved or zero_bubble", "NAME"},
+    {"schedule", "gpipe, 1f1b, interleaved, zero_bubble (ZB-H1) or zb_v", "NAME"},
     {"replicas", "pipelines beside each other", "N"},
     {"micro-batch-size", "sequences of a microbatch, dealt in Megatron-LM's order: each has its own work", "N"},
     {"layers-of-chunks", "layers of each chunk of the pipeline, in forward order", "9,8,8,7"},
@@ -129,11 +129,15 @@ struct read_pipelines {
 inline read_pipelines run_pipelines(const arguments& args, const floptally::model_config& model,
                                     const floptally::report& counted, std::uint64_t working_gpus) {
     const std::uint64_t stages = parse_count(args.required("pp", "N"), "pp", 1, 1U << 16U);
-    const std::uint64_t chunks = parse_count(args.text("vpp").value_or("1"), "vpp", 1, 1U << 16U);
     using floptally::pipeline_schedule;
-    const pipeline_schedule usual = chunks > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
+    const auto vpp = args.text("vpp");
+    const bool is_virtual = vpp && parse_count(*vpp, "vpp", 1, 1U << 16U) > 1;
+    const pipeline_schedule usual = is_virtual ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
     const auto schedule = static_cast<pipeline_schedule>(
         args.choice("schedule", floptally::pipeline_schedule_names, static_cast<std::size_t>(usual)));
+    const std::uint64_t chunks = vpp                                   ? parse_count(*vpp, "vpp", 1, 1U << 16U)
+                                 : schedule == pipeline_schedule::zb_v ? 2
+                                                                       : 1;
     const auto loads = args.text("rank-work");
     const auto size = args.text("micro-batch-size");
     std::vector<std::uint64_t> shares;
@@ -167,7 +171,6 @@ inline read_pipelines run_pipelines(const arguments& args, const floptally::mode
         throw error("microbatches", fmt::format("must be the {} that --micro-batch-size makes, got {}",
                                                 batches.front().size(), microbatches));
     }
-    const floptally::pipeline_order order(schedule, stages, chunks, microbatches);
     const auto precisions = args.text("precisions");
     const floptally::pipeline_times times(
         model.parts, split_of(args, model, stages, chunks), counted.plan, peak_of(args).tflops,
@@ -183,7 +186,7 @@ inline read_pipelines run_pipelines(const arguments& args, const floptally::mode
     }
     std::vector<floptally::pipeline_run> runs;
     for (const std::vector<floptally::chunk_work>& replica : work) {
-        runs.push_back(order.run(replica));
+        runs.push_back(floptally::pipeline_order::fitted(schedule, stages, chunks, microbatches, replica).run(replica));
     }
     return {floptally::rank_times::of(runs), microbatches * replicas};
 }
