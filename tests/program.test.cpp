@@ -213,7 +213,7 @@ constexpr refusal refusals[] = {
      "microbatches: is missing; give --microbatches N"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
      "--schedule x",
-     R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, got "x")"},
+     R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, got "x")"},
     {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 8 --microbatches 4",
      "gpus: must be a multiple of 8 ranks, pp x replicas, where they are not idle, got 3"},
     {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
@@ -1153,7 +1153,8 @@ TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases
 TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is that of mfu") {
     const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
     const std::string known =
-        "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 --apart data_wait=0.02,optimizer=0.01 "
+        "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 "
+        "--apart data_wait=0.02,optimizer=0.01,transfer=0.01,elementwise=0.01,launches=0.01 "
         "--repeated 'lm_head=2' --memory-tbps 3.35 --batches 8 ";
     const json made = run_json("waterfall --config llama.json --lengths 8192 " + options + known);
     std::int64_t sum = 0;
@@ -1165,15 +1166,17 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
     }
     CHECK(sum == 2'000'000'000);
     CHECK(names == std::vector<std::string>{"useful", "precision", "padding", "fused_backward", "recompute", "repeated",
-                                            "masked_tiles", "imbalance", "bubble", "idle_gpus", "apart", "apart",
-                                            "memory_bound", "kernels"});
+                                            "masked_tiles", "imbalance", "bubble", "idle_gpus", "communication",
+                                            "data_wait", "optimizer", "elementwise", "launches", "memory_bound",
+                                            "kernels"});
     CHECK(near(made["mfu"], 421651971833856.0 / (2 * 989e12)));
     const json little = run_json("waterfall --config llama.json --lengths 8192 " + options);
     CHECK(little["mfu"] == made["mfu"]);
     CHECK(
         little["lines"].back()["assumed"] ==
         "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
-        "idle GPUs, bound by memory");
+        "idle GPUs, exposed communication, data wait, optimizer, element-wise kernels, no kernel runs, bound by "
+        "memory");
     const std::string table = run("waterfall --config llama.json --lengths 8192 " + options + known).out;
     CHECK(table.find("peak ") != std::string::npos);
     CHECK(table.find("\nmeasured MFU ") != std::string::npos);
@@ -1422,7 +1425,10 @@ TEST_CASE("waterfall: what is bound by memory, where a bandwidth is known") {
     const double share = line(known)["share_of_peak"];
     CHECK(share * 0.02 < seconds);
     CHECK(share * 0.02 > 0.99 * seconds);
-    CHECK(line(known)["assumed"] == "what bytes need at 3.35 TB/s beyond their FLOPs; weights read 1 time a pass");
+    CHECK(
+        line(known)["assumed"] ==
+        "what bytes need at 3.35 TB/s beyond their FLOPs; weights read 1 time a pass, since the number of microbatches "
+        "is not known: at least");
     // A waterfall of adapters has no bytes, unless they are asked for.
     const std::string adapters =
         "waterfall --config llama.json --lengths 100 --seconds 1 --gpus 1 "
@@ -1444,6 +1450,70 @@ TEST_CASE("whatif: other choices at the kernels that the step has, and a bound")
     const json same = run_json("whatif " + step_options + "--pp 4 --microbatches 8");
     CHECK(near(same["then"]["seconds"], 0.5));
     CHECK(run("whatif " + step_options).out.find("\nbound: kernels at their peak ") != std::string::npos);
+}
+
+TEST_CASE("F81: whatif with nothing changed is what was measured, also where bytes need more than is left") {
+    const auto check = [](const std::string& options) {
+        const json made = run_json("whatif --config llama.json " + options);
+        INFO(options);
+        for (const char* of : {"seconds", "mfu", "kernel_rate"}) {
+            const double was = made["measured"][of];
+            const double is = made["then"][of];
+            CHECK((is > was * (1 - 1e-9) && is < was * (1 + 1e-9)));
+        }
+        CHECK(made["bound"]["mfu"].get<double>() >= made["measured"]["mfu"].get<double>() * (1 - 1e-9));
+        return made;
+    };
+    const std::string training = "--lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
+    CHECK(check(training + "--memory-tbps 0.01")["measured"]["memory_share"].get<double>() < 1);
+    check(training + "--memory-tbps 3.35 --pp 4 --microbatches 8 --apart exposed_communication=0.2,transfer=0.01");
+    check("--phase forward --new-tokens 1@100 --seconds 0.004 --gpus 1 --accelerator 'H100 SXM'");
+}
+
+TEST_CASE("F85: whatif has another batch, accelerator, memory and layout") {
+    const std::string measured =
+        "whatif --config llama.json --lengths 4096,2048 --row-length 8192 --seconds 1 --gpus 4 "
+        "--accelerator 'A100 SXM' --memory-tbps 2 ";
+    const auto then = [&](const std::string& changed) { return run_json(measured + changed)["then"]; };
+    const json same = then("");
+    const double needed = 6144.0 / 16384;
+    // Without padding the tokens that are left need their share, but for the quadratic part of attention.
+    const json packed = then("--then-lengths 4096,2048");
+    CHECK(share_of(packed, "padding") == 0);
+    CHECK(packed["seconds"].get<double>() < same["seconds"].get<double>() * (needed + 0.02));
+    const json faster = then("--then-accelerator 'H100 SXM'");
+    CHECK(near(faster["mfu"].get<double>() * faster["seconds"].get<double>() * 989,
+               same["mfu"].get<double>() * same["seconds"].get<double>() * 312));
+    CHECK(faster["seconds"].get<double>() < same["seconds"].get<double>());
+    CHECK(faster["lines"][faster["lines"].size() - 2]["assumed"].get<std::string>().find("at 3.35 TB/s") !=
+          std::string::npos);
+    CHECK(then("--then-memory-tbps 0.2")["seconds"].get<double>() > same["seconds"].get<double>());
+    CHECK(then("--then-pp 2 --then-microbatches 4 --then-replicas 2")["seconds"].get<double>() >
+          same["seconds"].get<double>());
+    CHECK(then("--then-precision fp16")["seconds"] == same["seconds"]);
+}
+
+TEST_CASE("F83: known times have lines, and the last one names what nobody gave; microbatches read weights") {
+    const std::string options =
+        "waterfall --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
+    const json made = run_json(options + "--apart data_wait=0.02,Optimizer=0.01,launches=0.005,mine=0.001");
+    CHECK(near(share_of(made, "data_wait"), 0.04));
+    CHECK(near(share_of(made, "optimizer"), 0.02));
+    CHECK(near(share_of(made, "launches"), 0.01));
+    CHECK(near(share_of(made, "apart"), 0.002));
+    CHECK(made["lines"].back()["assumed"] ==
+          "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline "
+          "bubble, idle GPUs, exposed communication, element-wise kernels, bound by memory");
+    const auto memory = [&](const std::string& more) {
+        const json found = run_json(options + "--memory-tbps 3 " + more);
+        return found["lines"][found["lines"].size() - 2]["assumed"].get<std::string>();
+    };
+    CHECK(memory("") ==
+          "what bytes need at 3 TB/s beyond their FLOPs; weights read 1 time a pass, since the number of microbatches "
+          "is not known: at least");
+    CHECK(memory("--batches 1") == "what bytes need at 3 TB/s beyond their FLOPs; weights read 1 time a pass");
+    CHECK(memory("--pp 2 --replicas 2 --microbatches 3") ==
+          "what bytes need at 3 TB/s beyond their FLOPs; weights read 6 times a pass");
 }
 
 TEST_CASE("plan: a run's days, exact and by 6ND") {

@@ -55,15 +55,11 @@ inline void add_waterfall_options(cxxopts::Options& options) {
 /// The options of which the other step may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
-    std::vector<std::string_view> changeable = {"recompute",
-                                                "recompute-components",
-                                                "recompute-every",
-                                                "attention-backward",
-                                                "repeated",
-                                                "precisions",
-                                                "gpus",
-                                                "tile",
-                                                "apart"};
+    std::vector<std::string_view> changeable = {
+        "recompute",    "recompute-components", "recompute-every", "attention-backward", "repeated",      "precisions",
+        "gpus",         "accelerator",          "peak-tflops",     "precision",          "clock-mhz",     "lengths",
+        "lengths-file", "row-length",           "cu-seqlens",      "cu-seqlens-padded",  "num-real-seqs", "memory-tbps",
+        "batches",      "weight-bits",          "gradient-bits",   "activation-bits",    "tile",          "apart"};
     for (const auto& option : rank_options) {
         changeable.emplace_back(option[0]);
     }
@@ -124,10 +120,12 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
     return {{floptally::flop_counter(model, counted.counted_as, plan).evaluate(counted.batch), peak_of(args).tflops}};
 }
 
-/// The time that components need at the memory's bandwidth, where that is known. Bytes of adapters are not counted.
+/// The time that components need at the memory's bandwidth, where that is known; each of the microbatches reads the
+/// weights. Bytes of adapters are not counted.
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
-                                                            const std::vector<floptally::work_at_peak>& work) {
+                                                            const std::vector<floptally::work_at_peak>& work,
+                                                            std::uint64_t microbatches) {
     const bool adapts = std::any_of(
         plan.weights.begin(), plan.weights.end(),
         [](const floptally::weight_setting& setting) { return setting.state == floptally::weight_state::lora; });
@@ -135,8 +133,9 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
     if (!tbps || (adapts && !args.text("memory-tbps"))) {
         return {};
     }
-    const floptally::step_bytes moved = bytes_of(args, model, plan);
-    return floptally::memory_time(moved, work, *tbps, batches_of(args));
+    const bool is_said = args.text("batches") || microbatches != 0;
+    const std::uint64_t batches = batches_of(args, std::max<std::uint64_t>(microbatches, 1));
+    return floptally::memory_time(bytes_of(args, model, plan, batches), work, *tbps, batches, is_said);
 }
 
 /// The account of a step from the options, without its time.
@@ -167,11 +166,13 @@ inline floptally::step_account read_account(const arguments& args, const floptal
     if (const auto idle = args.text("idle-gpus")) {
         account.idle_gpus = parse_count(*idle, "idle_gpus", 0, account.step.gpus - 1);
     }
-    account.ranks = read_ranks(args, model, counted, account.step.gpus - account.idle_gpus.value_or(0)).first;
+    const auto [ranks, microbatches] =
+        read_ranks(args, model, counted, account.step.gpus - account.idle_gpus.value_or(0));
+    account.ranks = ranks;
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
     }
-    account.memory_bound = read_memory(args, model, once, account.work);
+    account.memory_bound = read_memory(args, model, once, account.work, microbatches);
     return floptally::with_one_gpu_said(std::move(account));
 }
 
@@ -217,8 +218,8 @@ inline std::string run_whatif(const arguments& args) {
     const floptally::model_config model = read_model(args);
     const floptally::waterfall measured = read_waterfall(args, model);
     const floptally::step_account other = read_account(args.with_prefix("then-"), model);
-    const floptally::waterfall then = floptally::what_if(other, measured.kernel_rate());
-    const floptally::waterfall bound = floptally::what_if(other, 1);
+    const floptally::waterfall then = floptally::what_if(other, measured);
+    const floptally::waterfall bound = floptally::what_if(other, measured, 1);
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
                                    {"measured", floptally::to_json(measured)},
@@ -235,7 +236,7 @@ inline std::string run_whatif(const arguments& args) {
     put("bound: kernels at their peak", bound);
     return table + fmt::format(
                        "kernels reach {:.2f} % of their peak, and all that is not known is in that; times apart are "
-                       "kept, messages take none\n",
+                       "kept, of communication what is not waiting\n",
                        100 * measured.kernel_rate());
 }
 
