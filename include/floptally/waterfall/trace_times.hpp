@@ -78,8 +78,9 @@ class trace_times {
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
     /// True where kernels were timed, false where operators of the host were.
     [[nodiscard]] bool on_gpu() const { return on_gpu_; }
-    /// The time of one step: from the first mark of the profiler to the last one, or to the end of the kernels that
-    /// were launched until then; of a trace without marks, all of it.
+    /// The time of one step. Of a GPU it is from the end of the kernels that were launched before the profiler's first
+    /// mark to the end of those launched before its last one, and never from before a mark; on the host from mark to
+    /// mark; of a trace without marks, all of it.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
     /// Sentences about time that no pattern attributes and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
@@ -182,9 +183,32 @@ class trace_times {
         steps_ = std::max<std::uint64_t>(steps_, 1);
     }
 
+    /// The time by which the devices are behind the host at the first mark: until the kernels that were launched before
+    /// it have ended; where the trace has none of them, as long as the first kernel that was launched after it waited.
+    [[nodiscard]] std::int64_t lag(const trace& recorded, const detail::trace_spans& spans) const {
+        std::optional<std::int64_t> before;
+        std::optional<std::pair<std::int64_t, std::int64_t>> first;  // launched and begun
+        for (const trace_event& event : recorded.events) {
+            const bool is_on_device = event.what == trace_kind::kernel || event.what == trace_kind::copy;
+            const detail::trace_spans::launch* const from = is_on_device ? spans.launch_of(event) : nullptr;
+            if (from == nullptr || from->begin >= end_) {
+                continue;
+            }
+            if (from->begin < begin_) {
+                before = std::max(before.value_or(begin_), event.end);
+            } else if (!first || std::pair(from->begin, event.begin) < *first) {
+                first = {from->begin, event.begin};
+            }
+        }
+        const std::int64_t waited = before ? *before - begin_ : first ? first->second - first->first : 0;
+        return std::max<std::int64_t>(waited, 0);
+    }
+
     [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(const trace& recorded,
                                                                                       detail::trace_spans& spans) {
         std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices;
+        const std::int64_t marked_begin = begin_;
+        begin_ += is_marked_ ? lag(recorded, spans) : 0;
         std::uint64_t alone = 0;
         std::uint64_t outside = 0;
         const std::int64_t marked_end = end_;
@@ -196,7 +220,8 @@ class trace_times {
             const detail::trace_spans::launch* const from = spans.launch_of(event);
             alone += from == nullptr ? 1 : 0;
             const std::int64_t launched = from == nullptr ? event.begin : from->begin;
-            if (is_marked_ && (launched < begin_ || launched >= marked_end)) {
+            const std::int64_t first = from == nullptr ? begin_ : marked_begin;
+            if (is_marked_ && (launched < first || launched >= marked_end)) {
                 ++outside;
                 continue;
             }
@@ -205,6 +230,13 @@ class trace_times {
             const bool gives_way = event.what == trace_kind::copy || spans.parts()[label.part] == "communication";
             stretches.push_back({event.begin, event.end, key_of(label, event.name), gives_way});
             end_ = std::max(end_, event.end);
+        }
+        if (begin_ >= end_) {  // nothing of these steps ran after those before
+            begin_ = marked_begin;
+        }
+        if (begin_ != marked_begin) {
+            notes_.push_back(detail::text_of(
+                {"the device began the profiler's steps ", milliseconds(begin_ - marked_begin), " ms after the host"}));
         }
         if (alone != 0) {
             notes_.push_back(detail::text_of({"kernels and copies without a launch in the trace: ", alone}));
@@ -238,11 +270,11 @@ class trace_times {
         if (!names.empty()) {
             std::string most;
             for (std::size_t i = 0; i < names.size() && i < 3; ++i) {
-                append_item(most, detail::text_of({milliseconds(-names[i].first), " ms ",
+                append_item(most, detail::text_of({milliseconds_a_step(-names[i].first), " ms ",
                                                    detail::shortened(recorded.names[names[i].second])}));
             }
-            notes_.push_back(detail::text_of(
-                {"no pattern says what ", milliseconds(unnamed.forward), " ms are, most of them ", most}));
+            notes_.push_back(detail::text_of({"no pattern says what ", milliseconds_a_step(unnamed.forward),
+                                              " ms of a step are, most of them ", most}));
             times_.push_back(unnamed);
         }
         if (spans.backward_alone() != 0) {
@@ -254,6 +286,10 @@ class trace_times {
         }
     }
 
+    /// Of one step of one device, as the table is.
+    [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
+        return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
+    }
     [[nodiscard]] static std::string milliseconds(std::int64_t time) {
         return detail::fixed_decimal(static_cast<double>(time) / 1e6, 3);
     }
