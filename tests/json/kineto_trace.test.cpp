@@ -188,6 +188,37 @@ TEST_CASE("Whatever bytes of a trace are other ones, it is an error or its times
     CHECK(read_anyway > 50);
 }
 
+TEST_CASE("F85: a trace is read as gzip too, in blocks of each kind") {
+    // Packed by Python's zlib: stored, with fixed codes, with codes of their own, in two members.
+    const std::string whole = text_of("gpu_step.json");
+    const parts expected = parts_of(trace_times(read(whole)));
+    for (const char* name :
+         {"gpu_step_0.json.gz", "gpu_step_9.json.gz", "gpu_step_fixed.json.gz", "gpu_step_members.json.gz"}) {
+        INFO(name);
+        const std::string packed = text_of(name);
+        CHECK(parts_of(trace_times(read(packed))) == expected);
+        CHECK(parts_of(trace_times(floptally::load_kineto_trace(folder / name))) == expected);
+        std::mt19937_64 random(5);
+        std::size_t refused = 0;
+        for (int repeat = 0; repeat < 100; ++repeat) {  // whatever bytes are other ones, nothing else is read
+            std::string broken = packed;
+            const std::size_t at = 10 + random() % (broken.size() - 10);
+            broken[at] = static_cast<char>(broken[at] ^ (1 + static_cast<char>(random() % 127)));
+            broken.resize(repeat % 10 == 0 ? at : broken.size());
+            parts made;
+            try {
+                made = parts_of(trace_times(read(broken)));
+            } catch (const floptally::error& problem) {
+                REQUIRE(!problem.field().empty());
+                ++refused;
+                continue;
+            }
+            REQUIRE(made == expected);
+        }
+        CHECK(refused > 60);
+    }
+}
+
 TEST_CASE("Traces that are broken, cut off or of something else are named errors") {
     const std::string whole = text_of("cpu_step.json");
     CHECK(refusal_of(whole.substr(0, whole.size() / 2)).rfind("trace: is no JSON, or ends early: at byte ", 0) == 0);
@@ -197,7 +228,7 @@ TEST_CASE("Traces that are broken, cut off or of something else are named errors
     CHECK(refusal_of(R"({"other": [{"ph": "X"}]})") == "trace: has no list \"traceEvents\"");
     CHECK(refusal_of(R"({"traceEvents": []})") ==
           "trace: has no operator, annotation, module or kernel: is it one of PyTorch's profiler?");
-    CHECK(refusal_of("\x1f\x8b") == "trace: is compressed: unpack it first, as gunzip does");
+    CHECK(refusal_of("\x1f\x8b") == "trace: is a broken gzip file: it ends early");
     CHECK(error_of([] { static_cast<void>(floptally::load_kineto_trace("/no/such")); }) ==
           "trace: cannot read \"/no/such\"");
     const auto refused = [](const std::string& event) {

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/json/detail/gzip_stream.hpp>
 #include <floptally/json/detail/json_events.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
@@ -173,16 +174,21 @@ class kineto_collector {
 
 }  // namespace detail
 
-/// A trace as `torch.profiler.profile.export_chrome_trace` writes it, of one process. Events that say nothing of where
-/// time went (flows but those of the backward, memory, Python functions that are no module) are skipped.
+/// A trace as `torch.profiler.profile.export_chrome_trace` writes it, of one process, also as gzip. Events that say
+/// nothing of where time went (flows but those of the backward, memory, Python functions that are no module) are
+/// skipped.
 [[nodiscard]] inline trace read_kineto_trace(std::istream& text) {
     detail::kineto_collector collector;
     detail::kineto_reader reader(
         [&collector](const detail::kineto_event& event, std::size_t index) { collector.add(event, index); });
     if (text.peek() == 0x1f) {
-        throw error("trace", "is compressed: unpack it first, as gunzip does");
+        detail::gzip_buffer unpacked(text);
+        std::istream stream(&unpacked);
+        stream.exceptions(std::ios::badbit);  // an error of the buffer is thrown on
+        nlohmann::json::sax_parse(stream, &reader);
+    } else {
+        nlohmann::json::sax_parse(text, &reader);
     }
-    nlohmann::json::sax_parse(text, &reader);
     if (!reader.found()) {
         throw error("trace", "has no list \"traceEvents\"");
     }
