@@ -1150,6 +1150,20 @@ TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases
 
 // ---- where the time went ----
 
+namespace {
+
+/// The share of a line of a waterfall.
+double share_of(const json& made, const std::string& named) {
+    for (const json& line : made["lines"]) {
+        if (line["step"] == named) {
+            return line["share_of_peak"].get<double>();
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
 TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is that of mfu") {
     const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
     const std::string known =
@@ -1234,6 +1248,33 @@ TEST_CASE("waterfall: components with times of their own cost what the MFU lacks
     CHECK(table.find("\nnote: ") != std::string::npos);
 }
 
+TEST_CASE("F82, F83: a trace's known lines, and the traces of several ranks") {
+    const std::string traces = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/";
+    const std::string tiny = "waterfall --config tiny.json --lengths 128,128 --gpus 2 --peak-tflops 10 ";
+    const json one = run_json(tiny + "--trace " + traces + "gpu_step.json");
+    // Sums by hand, as tests/json/kineto_trace.test.cpp has them, of 1.335 ms.
+    const auto is = [](const json& made, const std::string& named, double microseconds) {
+        return near(share_of(made, named) * 1335, microseconds);
+    };
+    CHECK(is(one, "communication", 129.5));
+    CHECK(is(one, "optimizer", 50));
+    CHECK(is(one, "elementwise", 15.5 + 10.5));
+    CHECK(is(one, "launches", 89.375));
+    CHECK(share_of(one, "data_wait") == 0);
+    CHECK_FALSE(one.contains("ranks"));
+    // Whatever the caller measured is the caller's.
+    CHECK(is(run_json(tiny + "--apart optimizer=0.0001 --trace " + traces + "gpu_step.json"), "optimizer", 100));
+    // Two ranks that are alike never wait.
+    const json two = run_json(tiny + "--trace " + traces + "gpu_step.json," + traces + "gpu_step_9.json.gz");
+    CHECK(is(two, "communication", 129.5));
+    CHECK(share_of(two, "imbalance") == 0);
+    CHECK(two["ranks"].size() == 2);
+    CHECK(two["ranks"][1]["waiting"] == 0);
+    CHECK(near(two["ranks"][1]["hidden"], 70.5e-6));
+    CHECK(run(tiny + "--trace " + traces + "gpu_step.json," + traces + "gpu_step.json").out.find("\nby rank, ms ") !=
+          std::string::npos);
+}
+
 TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
     const auto of = [](const json& made, const std::string& named) {
@@ -1256,16 +1297,6 @@ TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of thei
 }
 
 namespace {
-
-/// The share of a line of a waterfall.
-double share_of(const json& made, const std::string& named) {
-    for (const json& line : made["lines"]) {
-        if (line["step"] == named) {
-            return line["share_of_peak"].get<double>();
-        }
-    }
-    return -1;
-}
 
 /// Executed FLOPs of a batch in the layers, or in the lm_head, and in the forward or in the backward.
 double executed_of(const std::string& batch, bool head, bool forward) {

@@ -190,10 +190,16 @@ inline std::string run_waterfall(const arguments& args) {
     const bool says_seconds = times && times->given.seconds && !args.text("seconds");
     account.step.seconds =
         says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
-    const floptally::waterfall made(account);
+    const floptally::waterfall made(times ? with_trace(account, *times) : account);
     std::optional<floptally::component_waterfall> by_component;
     if (times) {
-        by_component.emplace(account, times->given.times);
+        floptally::step_account untraced = account;  // a trace has its own lines of what it has
+        std::erase_if(untraced.apart, [&](const floptally::time_apart& time) {
+            return std::any_of(times->apart.begin(), times->apart.end(), [&](const floptally::time_apart& traced) {
+                return floptally::kind_of(time) == traced.kind;
+            });
+        });
+        by_component.emplace(untraced, times->given.times);
     }
     switch (args.choice("format", {"table", "json", "markdown"})) {
         case 1: {
@@ -201,6 +207,9 @@ inline std::string run_waterfall(const arguments& args) {
             if (times) {
                 out["components"] = floptally::to_json(*by_component);
                 out["notes"] = times->notes;
+                if (!times->lines.empty()) {
+                    out["ranks"] = to_json(times->lines);
+                }
             }
             // Names of kernels and modules may be any bytes.
             return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -210,7 +219,8 @@ inline std::string run_waterfall(const arguments& args) {
                    (times ? show(floptally::to_markdown(*by_component), times->notes, "\n* ") : "");
         default:
             return floptally::to_table(made) +
-                   (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "");
+                   (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "") +
+                   (times && !times->lines.empty() ? "\n" + show_ranks(times->lines) : "");
     }
 }
 

@@ -67,6 +67,7 @@ class kineto_collector {
                            .forward_thread = number(event, index, {"Fwd thread id"})};
         if (on_device) {
             const auto device = event.args.find("device");
+            traced.collective = collective_of(event);
             traced.device = number_of(devices_, device_names_, device == event.args.end() ? event.pid : device->second);
         } else if (event.args.count("Sequence number") != 0) {
             traced.sequence = static_cast<std::int64_t>(number(event, index, {"Sequence number"}));
@@ -123,6 +124,20 @@ class kineto_collector {
         const std::string name = event.name.substr(module_mark.size());
         const std::size_t last = name.find_last_not_of("0123456789");
         return last == std::string::npos || name[last] != '_' || last + 1 == name.size() ? name : name.substr(0, last);
+    }
+
+    /// The operation of a collective kernel and the ranks of its group, which are what other ranks' traces have of it.
+    [[nodiscard]] std::uint32_t collective_of(const kineto_event& event) {
+        const auto word = [&event](const char* name) {
+            const auto found = event.args.find(name);
+            return found == event.args.end() ? std::string() : found->second;
+        };
+        const std::string what = word("Collective name");
+        if (what.empty()) {
+            return 0;
+        }
+        return 1 + number_of(names_, made_.names,
+                             text_of({what, " ", word("Process Group Name"), " ", word("Process Group Ranks")}));
     }
 
     [[nodiscard]] static std::uint32_t number_of(numbers& known, std::vector<std::string>& list,

@@ -56,7 +56,7 @@ struct time_apart {
         {"elementwise", apart_kind::elementwise},     {"element_wise", apart_kind::elementwise},
         {"launches", apart_kind::launches},           {"no_kernel", apart_kind::launches}};
     for (const auto& [each, kind] : known) {
-        if (word == each) {
+        if (word == each || (each == "nccl" && word.starts_with(each))) {
             return kind;
         }
     }

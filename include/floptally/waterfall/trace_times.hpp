@@ -15,6 +15,7 @@
 #include <floptally/count/breakdown.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/step/component_rates.hpp>
+#include <floptally/step/step_account.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
@@ -36,6 +37,9 @@ struct trace_time {
     std::int64_t backward = 0;
     bool is_known = true;  ///< else no pattern says what it is
 };
+
+/// The part of a trace in which kernels of communication wait for other ranks, where `tell_waiting` says how long.
+inline constexpr std::string_view waiting_part = "waiting for ranks";
 
 /// The time of the steps of a trace by part: of kernels of its GPUs, or, where it has none, of operators of the host.
 ///
@@ -61,6 +65,7 @@ class trace_times {
         nanoseconds_ = (end_ - begin_) * static_cast<std::int64_t>(devices_);
         std::map<std::uint64_t, std::int64_t> taken;
         for (auto& [device, stretches] : devices) {
+            hidden_ += on_gpu_ ? hidden_in(stretches) : 0;
             idle_ += detail::share_time(std::move(stretches), begin_, end_,
                                         [&taken](std::uint64_t key, std::int64_t time) { taken[key] += time; });
         }
@@ -82,6 +87,15 @@ class trace_times {
     /// mark to the end of those launched before its last one, and never from before a mark; on the host from mark to
     /// mark; of a trace without marks, all of it.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
+    /// Seconds of one step of one device in which communication that nothing hides waits for other ranks, where
+    /// `tell_waiting` was told.
+    [[nodiscard]] double waiting() const {
+        const auto waited = std::find_if(times_.begin(), times_.end(),
+                                         [](const trace_time& time) { return time.part == waiting_part; });
+        return waited == times_.end() ? 0 : seconds_per_step(waited->forward);
+    }
+    /// Seconds of one step of one device in which communication runs beside computation.
+    [[nodiscard]] double hidden() const { return seconds_per_step(hidden_); }
     /// Sentences about time that no pattern attributes and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
@@ -114,8 +128,55 @@ class trace_times {
         return parts;
     }
 
+    /// Seconds of one step of one device that are no counted work, by their kinds: communication (`transfer` where the
+    /// trace says what of it is waiting), data loading, the optimizer, kernels that multiply nothing, and none at all.
+    [[nodiscard]] std::vector<time_apart> apart(const breakdown& work) const {
+        std::vector<time_apart> found;
+        const auto put = [&found](const char* name, apart_kind kind, double seconds) {
+            const auto same = std::find_if(found.begin(), found.end(),
+                                           [kind](const time_apart& other) { return other.kind == kind; });
+            if (same == found.end()) {
+                found.push_back({name, seconds, kind, "in the trace"});
+            } else {
+                same->seconds += seconds;
+            }
+        };
+        const bool tells_waiting =
+            std::any_of(times_.begin(), times_.end(), [](const trace_time& time) { return time.part == waiting_part; });
+        for (const auto& [name, kind] :
+             {std::pair("communication", tells_waiting ? apart_kind::transfer : apart_kind::communication),
+              {"data wait", apart_kind::data_wait},
+              {"optimizer", apart_kind::optimizer},
+              {"element-wise kernels", apart_kind::elementwise},
+              {"no kernel runs", apart_kind::launches}}) {
+            // A trace of the host alone does not say what ranks send.
+            if (on_gpu_ || (kind != apart_kind::communication && kind != apart_kind::transfer)) {
+                put(name, kind, 0);
+            }
+        }
+        for (const trace_time& time : times_) {
+            const double seconds = seconds_per_step(time.forward + time.backward);
+            if (time.part == waiting_part || !time.is_known) {
+                continue;
+            }
+            if (time.part == "communication") {
+                put("communication", tells_waiting ? apart_kind::transfer : apart_kind::communication, seconds);
+            } else if (time.part == "data loading") {
+                put("data wait", apart_kind::data_wait, seconds);
+            } else if (time.part == "optimizer") {
+                put("optimizer", apart_kind::optimizer, seconds);
+            } else if (time.part == idle_part()) {
+                put("no kernel runs", apart_kind::launches, seconds);
+            } else if (components_of(time.part, work).empty()) {
+                put("element-wise kernels", apart_kind::elementwise, seconds);
+            }
+        }
+        return found;
+    }
+
   private:
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;  ///< of a key: the rest is a name
+    static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 
     /// Parts that the work does not tell apart.
     struct part_group {
@@ -228,7 +289,11 @@ class trace_times {
             const detail::trace_label label =
                 spans.label_of_kernel(event, from == nullptr ? detail::trace_label{} : from->label);
             const bool gives_way = event.what == trace_kind::copy || spans.parts()[label.part] == "communication";
-            stretches.push_back({event.begin, event.end, key_of(label, event.name), gives_way});
+            if (event.waiting != 0) {
+                stretches.push_back({event.begin, event.begin + event.waiting, waiting_key, gives_way, false});
+            }
+            stretches.push_back({event.begin + event.waiting, event.end, key_of(label, event.name), gives_way,
+                                 event.what == trace_kind::copy});
             end_ = std::max(end_, event.end);
         }
         if (begin_ >= end_) {  // nothing of these steps ran after those before
@@ -262,6 +327,9 @@ class trace_times {
                 times_.push_back(time);
             }
         }
+        if (const auto waited = taken.find(waiting_key); waited != taken.end()) {
+            times_.push_back({std::string(waiting_part), waited->second, 0});
+        }
         for (auto from = taken.lower_bound(unknown); from != taken.end(); ++from) {
             unnamed.forward += from->second;
             names.emplace_back(-from->second, static_cast<std::uint32_t>(from->first & ~unknown));
@@ -282,10 +350,34 @@ class trace_times {
                 {"backward operators without a forward one that is told apart: ", spans.backward_alone()}));
         }
         if (idle_ != 0) {
-            times_.push_back({on_gpu_ ? "no kernel runs" : "no operator runs", idle_, 0});
+            times_.push_back({idle_part(), idle_, 0});
         }
     }
 
+    /// The moments in which something that gives way runs beside something that does not. Copies are not among them.
+    [[nodiscard]] std::int64_t hidden_in(const std::vector<detail::timed_stretch>& stretches) const {
+        std::vector<std::pair<std::int64_t, std::pair<int, int>>> edges;
+        for (const detail::timed_stretch& stretch : stretches) {
+            const std::int64_t begin = std::max(stretch.begin, begin_);
+            const std::int64_t end = std::min(stretch.end, end_);
+            if (begin < end && !stretch.is_copy) {
+                const std::pair<int, int> one{stretch.gives_way ? 1 : 0, stretch.gives_way ? 0 : 1};
+                edges.push_back({begin, one});
+                edges.push_back({end, {-one.first, -one.second}});
+            }
+        }
+        std::sort(edges.begin(), edges.end());
+        std::int64_t hidden = 0;
+        std::pair<int, int> running{};
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            hidden += running.first > 0 && running.second > 0 ? edges[i].first - edges[i - 1].first : 0;
+            running.first += edges[i].second.first;
+            running.second += edges[i].second.second;
+        }
+        return hidden;
+    }
+
+    [[nodiscard]] const char* idle_part() const { return on_gpu_ ? "no kernel runs" : "no operator runs"; }
     /// Of one step of one device, as the table is.
     [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
         return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
@@ -328,6 +420,7 @@ class trace_times {
     std::int64_t end_ = 0;
     std::int64_t nanoseconds_ = 0;
     std::int64_t idle_ = 0;
+    std::int64_t hidden_ = 0;
     bool is_marked_ = false;
     bool on_gpu_ = true;
 };

@@ -14,6 +14,7 @@ struct timed_stretch {
     std::int64_t end = 0;
     std::uint64_t key = 0;
     bool gives_way = false;  ///< to all that does not: communication and copies to computation
+    bool is_copy = false;
 };
 
 /// Calls `each(key, nanoseconds)` so that every moment from `begin` to `end` is counted once: those that run at once
