@@ -1524,6 +1524,56 @@ TEST_CASE("F85: whatif has another batch, accelerator, memory and layout") {
     CHECK(then("--then-precision fp16")["seconds"] == same["seconds"]);
 }
 
+TEST_CASE("whatif --best: pipelines that fit, each as whatif alone has it, soonest first") {
+    const std::string options =
+        "whatif --config llama.json --lengths 8192,8192,8192,8192 --seconds 1 --gpus 16 --peak-tflops 989 --pp 4 "
+        "--replicas 2 --microbatches 8 --apart transfer=0.05,optimizer=0.01 ";
+    const std::string limits = "--best --zero optimizer --activation-gib 40 --memory-gib ";
+    const json made = run_json(options + limits + "1000");
+    const json& layouts = made["best"]["layouts"];
+    CHECK(made["measured"]["seconds"] == 1.0);
+    CHECK(made["best"]["too_large"] == 0);
+    // pp 1, 2, 4, 8 of 8 pipelines with 16 microbatches: 1F1B of each, interleaved where 32 layers and the microbatches
+    // divide (vpp 2 to 16, 2 to 8, 2 and 4), two zero bubble schedules of three.
+    CHECK(layouts.size() == 4 + 4 + 3 + 2 + 2 * 3);
+    CHECK(made["best"]["impossible"] == 0 + 1 + 2);
+    const json counted = run_json("flops --config llama.json --lengths 5")["parameters"];
+    double before = 0;
+    bool has_measured = false;
+    for (const json& layout : layouts) {
+        const auto text = [&](const char* name) { return std::to_string(layout[name].get<std::uint64_t>()); };
+        const json alone = run_json(options + "--then-pp " + text("pp") + " --then-replicas " + text("replicas") +
+                                    " --then-vpp " + text("vpp") + " --then-microbatches " + text("microbatches") +
+                                    " --then-schedule " + layout["schedule"].get<std::string>());
+        INFO(layout.dump());
+        CHECK(alone["then"]["seconds"] == layout["seconds"]);
+        CHECK(alone["bound"]["mfu"] == layout["mfu_bound"]);
+        CHECK(layout["seconds"].get<double>() >= before);
+        before = layout["seconds"];
+        if (layout["pp"] == 4 && layout["schedule"] == "1f1b") {
+            has_measured = true;
+            CHECK(near(layout["seconds"], 1));
+        }
+        if (layout["pp"] == 1) {  // a copy of the model on two GPUs, its optimizer over 8 replicas, one microbatch
+            const double parameters = static_cast<double>(number(counted["total"])) / 2;
+            CHECK(near(layout["memory_gib"], parameters * (2 + 2 + 12.0 / 8) / (1024.0 * 1024 * 1024) + 40));
+        }
+    }
+    CHECK(has_measured);
+    CHECK(layouts[0]["seconds"].get<double>() < 1);
+    const json tight = run_json(options + limits + "60");
+    CHECK(tight["best"]["layouts"].size() + tight["best"]["too_large"].get<std::size_t>() == layouts.size());
+    CHECK(tight["best"]["too_large"].get<std::size_t>() > 0);
+    for (const json& layout : tight["best"]["layouts"]) {
+        CHECK(layout["memory_gib"].get<double>() <= 60);
+    }
+    CHECK(run(options + limits + "1000").out.find(" layouts fit, 0 do not, 3 cannot be split evenly; kept: ") !=
+          std::string::npos);
+    CHECK(run(options + "--best").err == "floptally: error: memory_gib: is missing; give --memory-gib X\n");
+    CHECK(run(options + "--best --memory-gib 80 --batches 8").err ==
+          "floptally: error: best: searches equal stages and microbatches; take --batches away\n");
+}
+
 TEST_CASE("F83: known times have lines, and the last one names what nobody gave; microbatches read weights") {
     const std::string options =
         "waterfall --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";

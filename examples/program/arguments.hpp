@@ -10,6 +10,7 @@
 #include <cxxopts.hpp>
 #include <fmt/format.h>
 #include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -174,11 +175,26 @@ class arguments {
         return other;
     }
 
-    [[nodiscard]] bool given(const std::string& name) const { return parsed_.count(option_of(name)) > 0; }
+    /// The options with other values of some; an empty one takes an option away.
+    [[nodiscard]] arguments with(const std::map<std::string, std::string>& values) const {
+        arguments other = *this;
+        for (const auto& [name, value] : values) {
+            other.values_[name] = value;
+        }
+        return other;
+    }
+
+    [[nodiscard]] bool given(const std::string& name) const {
+        const auto other = values_.find(name);
+        return other != values_.end() ? !other->second.empty() : parsed_.count(option_of(name)) > 0;
+    }
 
     [[nodiscard]] bool flag(const std::string& option) const { return given(option) && parsed_[option].as<bool>(); }
 
     [[nodiscard]] std::optional<std::string> text(const std::string& name) const {
+        if (const auto other = values_.find(name); other != values_.end()) {
+            return other->second.empty() ? std::nullopt : std::optional(other->second);
+        }
         const std::string option = option_of(name);
         if (parsed_.count(option) > 1) {
             throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
@@ -239,6 +255,7 @@ class arguments {
 
     const cxxopts::ParseResult& parsed_;
     std::string prefix_;
+    std::map<std::string, std::string> values_;
 };
 
 }  // namespace program

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -21,6 +22,7 @@
 #include <floptally/waterfall/waterfall_text.hpp>
 
 #include "arguments.hpp"
+#include "best.hpp"
 #include "bytes.hpp"
 #include "component_times.hpp"
 #include "count.hpp"
@@ -55,6 +57,7 @@ inline void add_waterfall_options(cxxopts::Options& options) {
 /// The options of which the other step may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
+    add_best_options(options);
     std::vector<std::string_view> changeable = {
         "recompute",    "recompute-components", "recompute-every", "attention-backward", "repeated",      "precisions",
         "gpus",         "accelerator",          "peak-tflops",     "precision",          "clock-mhz",     "lengths",
@@ -227,7 +230,21 @@ inline std::string run_waterfall(const arguments& args) {
 inline std::string run_whatif(const arguments& args) {
     const floptally::model_config model = read_model(args);
     const floptally::waterfall measured = read_waterfall(args, model);
-    const floptally::step_account other = read_account(args.with_prefix("then-"), model);
+    const arguments other_args = args.with_prefix("then-");
+    if (args.flag("best")) {
+        const layout_search search =
+            search_layouts(other_args, model, measured, [&](const std::map<std::string, std::string>& layout) {
+                return read_account(other_args.with(layout), model);
+            });
+        if (args.as_json()) {
+            nlohmann::ordered_json out{
+                {"version", floptally::version}, {"measured", floptally::to_json(measured)}, {"best", to_json(search)}};
+            return out.dump(2) + "\n";
+        }
+        return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
+               show(search);
+    }
+    const floptally::step_account other = read_account(other_args, model);
     const floptally::waterfall then = floptally::what_if(other, measured);
     const floptally::waterfall bound = floptally::what_if(other, measured, 1);
     if (args.as_json()) {

@@ -152,7 +152,29 @@ class pipeline_order {
 
     [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
     [[nodiscard]] std::uint64_t microbatches() const { return microbatches_; }
+    /// The rank that runs a chunk.
+    [[nodiscard]] std::uint64_t rank_of(std::uint64_t chunk) const {
+        return is_v_ && chunk >= pp_ ? chunks_ - 1 - chunk : chunk % pp_;
+    }
     [[nodiscard]] std::span<const std::vector<pipeline_pass>> ranks() const { return ranks_; }
+
+    /// The most that each rank holds at once, of chunks whose activations for a microbatch have these sizes: from the
+    /// forward to the end of the last pass that reads them, the gradient of the weights.
+    [[nodiscard]] std::vector<std::uint64_t> most_held(std::span<const std::uint64_t> sizes) const {
+        if (sizes.size() != chunks_) {
+            detail::refuse("sizes", {"must be of ", chunks_, " chunks, got ", sizes.size()});
+        }
+        std::vector<std::uint64_t> most(pp_, 0);
+        for (std::uint64_t rank = 0; rank < pp_; ++rank) {
+            std::uint64_t held = 0;
+            for (const pipeline_pass& pass : ranks_[rank]) {
+                held += pass.what == kind::forward ? sizes[pass.chunk] : 0;
+                most[rank] = std::max(most[rank], held);
+                held -= pass.what == (split_ ? kind::backward_weights : kind::backward_data) ? sizes[pass.chunk] : 0;
+            }
+        }
+        return most;
+    }
 
     /// The run of this order. `work` has a value for each chunk where all microbatches are alike, else one for each
     /// chunk of the first microbatch, then of the second, …
@@ -187,6 +209,7 @@ class pipeline_order {
           chunks_(checked(pp, "vpp") * vpp),
           microbatches_(microbatches),
           split_(splits_backward(how)),
+          is_v_(how == pipeline_schedule::zb_v),
           ranks_(pp) {
         require_positive(pp, "pp");
         require_positive(vpp, "vpp");
@@ -301,6 +324,7 @@ class pipeline_order {
     std::uint64_t chunks_;
     std::uint64_t microbatches_;
     bool split_;
+    bool is_v_;
     std::vector<std::vector<pipeline_pass>> ranks_;
 };
 
