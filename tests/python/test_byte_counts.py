@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pathlib
 import pickle
@@ -287,6 +288,12 @@ def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None
     assert again is not None and again.to_table() == table.to_table() and again.notes == table.notes
     html = table._repr_html_()
     assert html.count("<tr>") == len(table.lines) + 2 and "not timed" in html
+    packed = tmp_path / "trace.json.gz"  # F85
+    packed.write_bytes(gzip.compress(TRACE.read_bytes()))
+    assert work.waterfall(gpus=1, peak_tflops=0.1, trace=packed, modules="TinyForCausalLM=loss").to_dict() == made.to_dict()
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(floptally.Error, match="^trace: is a broken gzip file: "):
+        work.waterfall(gpus=1, peak_tflops=0.1, trace=packed)
 
 
 def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gzip
 import json
 import os
-from collections.abc import Iterable, Mapping
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -327,12 +332,31 @@ def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
             raise Error("trace", f"must be a path, got {times['trace']!r}")
         if not isinstance(times.get("modules", ""), str):
             raise Error("modules", f"must be a str, got {times['modules']!r}")
-        path = os.fsdecode(times["trace"])
-        said["component_times"], said["notes"] = _core._times_of_trace(work, path, times.get("modules"))
+        with unpacked(os.fsdecode(times["trace"])) as path:
+            said["component_times"], said["notes"] = _core._times_of_trace(work, path, times.get("modules"))
     elif times:
         said["component_times"] = json_of_times(work, times["component_times"])
     measured = work._measured_by
     return Waterfall(work, said if measured is None else changed(measured, said))
+
+
+@contextlib.contextmanager
+def unpacked(path: str) -> Iterator[str]:
+    """The path of a trace as text: its own, or of what gzip packed in it, for as long as it is read."""
+    is_packed = False
+    with contextlib.suppress(OSError), open(path, "rb") as file:  # the reader says what it cannot open
+        is_packed = file.read(2) == b"\x1f\x8b"
+    if not is_packed:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".json") as text:
+        try:
+            with gzip.open(path) as packed:
+                shutil.copyfileobj(packed, text)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise Error("trace", f"is a broken gzip file: {problem}") from None
+        text.flush()
+        yield text.name
 
 
 def is_path(given: object) -> bool:

@@ -189,18 +189,23 @@ class kineto_collector {
 
 }  // namespace detail
 
-/// A trace as `torch.profiler.profile.export_chrome_trace` writes it, of one process, also as gzip. Events that say
-/// nothing of where time went (flows but those of the backward, memory, Python functions that are no module) are
-/// skipped.
+/// A trace as `torch.profiler.profile.export_chrome_trace` writes it, of one process, as gzip too where
+/// FLOPTALLY_ZLIB is defined, which links zlib. Events that say nothing of where time went (flows but those of the
+/// backward, memory, Python functions that are no module) are skipped.
 [[nodiscard]] inline trace read_kineto_trace(std::istream& text) {
     detail::kineto_collector collector;
     detail::kineto_reader reader(
         [&collector](const detail::kineto_event& event, std::size_t index) { collector.add(event, index); });
-    if (text.peek() == 0x1f) {
+    if (detail::is_gzip(text)) {
+#ifdef FLOPTALLY_ZLIB
         detail::gzip_buffer unpacked(text);
         std::istream stream(&unpacked);
         stream.exceptions(std::ios::badbit);  // an error of the buffer is thrown on
         nlohmann::json::sax_parse(stream, &reader);
+#else
+        throw error("trace",
+                    "is packed by gzip, which this build cannot read without zlib: give what gunzip makes of it");
+#endif
     } else {
         nlohmann::json::sax_parse(text, &reader);
     }
