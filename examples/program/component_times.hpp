@@ -98,7 +98,7 @@ inline floptally::step_account with_trace(floptally::step_account account, const
         };
         return kind(a) == kind(b);
     };
-    // What a job of one GPU implies is not measured.
+    // A time that a job of one GPU implies is not measured.
     std::erase_if(account.apart, [](const floptally::time_apart& time) { return time.assumed != "measured"; });
     const std::vector<floptally::time_apart> given = account.apart;
     for (const floptally::time_apart& time : times.apart) {

@@ -235,7 +235,7 @@ TEST_CASE("F84: zero bubble schedules hold as much as 1F1B, with the activations
                 const std::uint64_t vpp = vpp_of(how, 1);
                 const pipeline_order order(how, pp, vpp, microbatches);
                 const auto made = simulated(order, std::vector<chunk_work>(pp * vpp, one), splits_backward(how));
-                // What an order holds is the same at any times.
+                // An order holds as much at any times.
                 CHECK(order.most_held(std::vector<std::uint64_t>(pp * vpp, 1)) == made.held);
                 for (std::uint64_t chunk = 0; chunk < pp * vpp; ++chunk) {
                     const pipeline_pass first{kind::forward, chunk, 0};

@@ -174,7 +174,7 @@ TEST_CASE("F82: several ranks' traces are one account: waiting is told from tran
         };
         REQUIRE(std::abs(made.seconds() * 1e9 - end / count) < 1e-3);
         REQUIRE(std::abs(share(waterfall_step::communication) - transfer / end) < 1e-3);
-        // Of the waiting, what a rank with less work than the straggler has is imbalance, the rest the order.
+        // Waiting of a rank with less work than the straggler is imbalance, the rest the order.
         REQUIRE(std::abs(share(waterfall_step::imbalance) + share(waterfall_step::bubble) -
                          std::max(waiting, count * largest - computing) / end * (computing + waiting) /
                              std::max(computing + waiting, count * largest)) < 1e-3);

@@ -6,121 +6,18 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <floptally/integer/checked.hpp>
+#include <floptally/parallel/detail/pipeline_clock.hpp>
+#include <floptally/parallel/pipeline_pass.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
 /// Schedules of pipelines (1F1B, interleaved, ZB-H1, ZB-V), and their time with any stages.
 
 namespace floptally {
-
-/// The order in which the ranks of a pipeline run the passes of their microbatches.
-enum class pipeline_schedule : std::uint8_t {
-    gpipe,        ///< all forward, then all backward (Huang et al. 2018)
-    one_f_one_b,  ///< one forward, one backward: PipeDream-Flush, Megatron-LM without virtual stages
-    interleaved,  ///< 1F1B over several chunks a rank (Narayanan et al. 2021), in Megatron-LM's order
-    zero_bubble,  ///< ZB-H1 (Qi et al. 2023): 1F1B whose gradients of weights wait, r of them on rank r; memory as 1F1B
-    zb_v          ///< ZB-V (the same): two chunks a rank in a V, the last one on the first rank; memory as 1F1B
-};
-
-inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"};
-
-/// True of schedules in which gradients of weights are passes of their own.
-[[nodiscard]] constexpr bool splits_backward(pipeline_schedule how) {
-    return how == pipeline_schedule::zero_bubble || how == pipeline_schedule::zb_v;
-}
-
-/// The work of a pipeline's chunk for one microbatch, in one unit for all chunks: FLOPs, or time.
-struct chunk_work {
-    std::uint64_t forward = 0;
-    std::uint64_t backward_data = 0;     ///< with recompute
-    std::uint64_t backward_weights = 0;  ///< a pass of its own where `splits_backward`, else a part of the backward
-};
-
-/// A pass of a microbatch through a chunk.
-struct pipeline_pass {
-    enum class kind : std::uint8_t { forward, backward_data, backward_weights };
-    kind what = kind::forward;
-    std::uint64_t chunk = 0;
-    std::uint64_t microbatch = 0;
-
-    [[nodiscard]] friend constexpr bool operator==(const pipeline_pass&, const pipeline_pass&) = default;
-};
-
-/// The time that a pipeline takes, and the work of each rank in it.
-struct pipeline_run {
-    std::uint64_t makespan = 0;         ///< from the first pass to the end of the last one
-    std::vector<std::uint64_t> busy{};  ///< time that each rank works; the rest of `makespan` it waits
-};
-
-namespace detail {
-
-/// A clock of passes: each rank runs in its order, each pass once the passes that it needs are done. A forward needs
-/// that of the chunk before, a backward its own forward and the backward of the chunk after; messages take no time.
-class pipeline_clock {
-  public:
-    /// A clock in which gradients of weights are passes of their own where `split`. Otherwise a backward is one pass,
-    /// which hands its gradient on at its end, as autograd does.
-    pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
-                   bool split)
-        : work_(work),
-          chunks_(chunks),
-          microbatches_(microbatches),
-          split_(split),
-          ends_(3 * chunks * microbatches, not_done),
-          free_(pp, 0),
-          busy_(pp, 0) {}
-
-    /// The time at which all that a pass needs is done; `not_done` while some of it has not run.
-    [[nodiscard]] std::uint64_t ready(const pipeline_pass& pass) const {
-        using kind = pipeline_pass::kind;
-        if (pass.what == kind::forward) {
-            return pass.chunk == 0 ? 0 : end({kind::forward, pass.chunk - 1, pass.microbatch});
-        }
-        if (pass.what == kind::backward_weights) {
-            return end({kind::backward_data, pass.chunk, pass.microbatch});
-        }
-        const std::uint64_t own = end({kind::forward, pass.chunk, pass.microbatch});
-        return pass.chunk + 1 == chunks_ ? own
-                                         : std::max(own, end({kind::backward_data, pass.chunk + 1, pass.microbatch}));
-    }
-
-    void run(const pipeline_pass& pass, std::uint64_t rank) {
-        const std::uint64_t start = std::max(free_[rank], ready(pass));
-        const chunk_work& work = work_[work_.size() == chunks_ ? pass.chunk : pass.microbatch * chunks_ + pass.chunk];
-        using kind = pipeline_pass::kind;
-        const std::uint64_t length = pass.what == kind::forward            ? work.forward
-                                     : pass.what == kind::backward_weights ? work.backward_weights
-                                     : split_                              ? work.backward_data
-                                              : checked(work.backward_data, "work") + work.backward_weights;
-        free_[rank] = ends_[place(pass)] = checked(start, "work") + length;
-        busy_[rank] += length;
-    }
-
-    [[nodiscard]] pipeline_run result() const { return {*std::max_element(free_.begin(), free_.end()), busy_}; }
-
-    static constexpr std::uint64_t not_done = ~std::uint64_t{0};
-
-  private:
-    [[nodiscard]] std::size_t place(const pipeline_pass& pass) const {
-        return (static_cast<std::size_t>(pass.what) * microbatches_ + pass.microbatch) * chunks_ + pass.chunk;
-    }
-    [[nodiscard]] std::uint64_t end(const pipeline_pass& pass) const { return ends_[place(pass)]; }
-
-    std::span<const chunk_work> work_;
-    std::uint64_t chunks_;
-    std::uint64_t microbatches_;
-    bool split_;
-    std::vector<std::uint64_t> ends_;
-    std::vector<std::uint64_t> free_;
-    std::vector<std::uint64_t> busy_;
-};
-
-}  // namespace detail
 
 /// The passes of each rank in their order. Chunk c is on rank c mod pp; in a V, chunk pp + r is on rank pp - 1 - r.
 class pipeline_order {

@@ -167,8 +167,7 @@ class rank_traces {
         return sum;
     }
 
-    /// What the ranks compute, and the time that they compute and wait; nothing where waiting is not told. In
-    /// nanoseconds.
+    /// Nanoseconds that the ranks compute, and that they compute and wait; nothing where waiting is not told.
     [[nodiscard]] std::optional<rank_times> times(const breakdown& work) const {
         if (!is_told_) {
             return {};

@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -20,8 +19,10 @@
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/detail/part_groups.hpp>
 #include <floptally/waterfall/detail/shared_time.hpp>
 #include <floptally/waterfall/detail/trace_spans.hpp>
+#include <floptally/waterfall/detail/trace_window.hpp>
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 
@@ -50,8 +51,11 @@ class trace_times {
   public:
     explicit trace_times(const trace& recorded, const module_map& modules = module_map{}) {
         detail::trace_spans spans(recorded, modules);
-        find_window(recorded);
-        std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(recorded, spans);
+        const detail::trace_window window(recorded);
+        begin_ = window.begin;
+        end_ = window.end;
+        steps_ = window.steps;
+        std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(recorded, spans, window);
         if (devices.empty()) {
             on_gpu_ = false;
             for (const detail::op_stretch& stretch : spans.stretches()) {
@@ -65,7 +69,7 @@ class trace_times {
         nanoseconds_ = (end_ - begin_) * static_cast<std::int64_t>(devices_);
         std::map<std::uint64_t, std::int64_t> taken;
         for (auto& [device, stretches] : devices) {
-            hidden_ += on_gpu_ ? hidden_in(stretches) : 0;
+            hidden_ += on_gpu_ ? detail::hidden_time(stretches, begin_, end_) : 0;
             idle_ += detail::share_time(std::move(stretches), begin_, end_,
                                         [&taken](std::uint64_t key, std::int64_t time) { taken[key] += time; });
         }
@@ -104,14 +108,15 @@ class trace_times {
     /// component that has one, its time is of the forward alone. What no pattern knows is left out: it is of the line
     /// of all that nobody timed, as the work is that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
-        std::vector<part_group> groups;
+        std::vector<detail::part_group> groups;
         for (const trace_time& time : times_) {
             if (time.is_known) {
-                add(groups, {time.part, components_of(time.part, work), time.forward, time.backward});
+                detail::add_part(groups,
+                                 {time.part, detail::components_of(time.part, work), time.forward, time.backward});
             }
         }
         std::vector<timed_part> parts;
-        for (part_group& joined : groups) {
+        for (detail::part_group& joined : groups) {
             flops backward;
             flops forward;
             for (const std::string& component : joined.components) {
@@ -141,11 +146,10 @@ class trace_times {
                 same->seconds += seconds;
             }
         };
-        const bool tells_waiting =
-            std::any_of(times_.begin(), times_.end(), [](const trace_time& time) { return time.part == waiting_part; });
+        const bool tells_waiting = waiting() > 0;
         for (const auto& [name, kind] :
              {std::pair("communication", tells_waiting ? apart_kind::transfer : apart_kind::communication),
-              {"data wait", apart_kind::data_wait},
+              {"data loading", apart_kind::data_wait},
               {"optimizer", apart_kind::optimizer},
               {"element-wise kernels", apart_kind::elementwise},
               {"no kernel runs", apart_kind::launches}}) {
@@ -159,15 +163,13 @@ class trace_times {
             if (time.part == waiting_part || !time.is_known) {
                 continue;
             }
-            if (time.part == "communication") {
-                put("communication", tells_waiting ? apart_kind::transfer : apart_kind::communication, seconds);
-            } else if (time.part == "data loading") {
-                put("data wait", apart_kind::data_wait, seconds);
-            } else if (time.part == "optimizer") {
-                put("optimizer", apart_kind::optimizer, seconds);
-            } else if (time.part == idle_part()) {
-                put("no kernel runs", apart_kind::launches, seconds);
-            } else if (components_of(time.part, work).empty()) {
+            const bool is_idle = time.part == idle_part();
+            const auto known = std::find_if(found.begin(), found.end(), [&](const time_apart& other) {
+                return time.part == other.name || (is_idle && other.kind == apart_kind::launches);
+            });
+            if (known != found.end()) {
+                known->seconds += seconds;
+            } else if (detail::components_of(time.part, work).empty()) {
                 put("element-wise kernels", apart_kind::elementwise, seconds);
             }
         }
@@ -178,41 +180,6 @@ class trace_times {
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;  ///< of a key: the rest is a name
     static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 
-    /// Parts that the work does not tell apart.
-    struct part_group {
-        std::string name;
-        std::vector<std::string> components;
-        std::int64_t forward = 0;
-        std::int64_t backward = 0;
-    };
-
-    /// Adds a part, which is one with those that have a component in common with it.
-    static void add(std::vector<part_group>& groups, part_group added) {
-        const auto shares = [&added](const part_group& other) {
-            return std::any_of(other.components.begin(), other.components.end(), [&added](const std::string& name) {
-                return std::find(added.components.begin(), added.components.end(), name) != added.components.end();
-            });
-        };
-        for (auto other = std::find_if(groups.begin(), groups.end(), shares); other != groups.end();
-             other = std::find_if(groups.begin(), groups.end(), shares)) {
-            for (const std::string& name : other->components) {
-                if (std::find(added.components.begin(), added.components.end(), name) == added.components.end()) {
-                    added.components.push_back(name);
-                }
-            }
-            added.name = other->name == added.name ? added.name : std::string{};
-            added.forward += other->forward;
-            added.backward += other->backward;
-            groups.erase(other);
-        }
-        if (added.name.empty()) {
-            for (const std::string& name : added.components) {
-                added.name.append(added.name.empty() ? "" : "+").append(name);
-            }
-        }
-        groups.push_back(std::move(added));
-    }
-
     [[nodiscard]] double seconds_per_step(std::int64_t time) const {
         return static_cast<double>(time) / 1e9 / static_cast<double>(devices_) / static_cast<double>(steps_);
     }
@@ -221,58 +188,13 @@ class trace_times {
         return label.part == 0 ? unknown | name : std::uint64_t{label.part} * 2 + (label.backward ? 1 : 0);
     }
 
-    void find_window(const trace& recorded) {
-        std::optional<std::pair<std::int64_t, std::int64_t>> marked;
-        std::optional<std::pair<std::int64_t, std::int64_t>> all;
-        const auto widen = [](auto& window, const trace_event& event) {
-            window = window ? std::pair(std::min(window->first, event.begin), std::max(window->second, event.end))
-                            : std::pair(event.begin, event.end);
-        };
-        for (const trace_event& event : recorded.events) {
-            widen(all, event);
-            if (event.what == trace_kind::annotation && recorded.names[event.name].starts_with(profiler_step)) {
-                ++steps_;
-                widen(marked, event);
-            }
-        }
-        if (!all || all->first == all->second) {
-            throw error("trace", "has no event with a duration");
-        }
-        is_marked_ = marked.has_value();
-        begin_ = marked.value_or(*all).first;
-        end_ = marked.value_or(*all).second;
-        steps_ = std::max<std::uint64_t>(steps_, 1);
-    }
-
-    /// The time by which the devices are behind the host at the first mark: until the kernels that were launched before
-    /// it have ended; where the trace has none of them, as long as the first kernel that was launched after it waited.
-    [[nodiscard]] std::int64_t lag(const trace& recorded, const detail::trace_spans& spans) const {
-        std::optional<std::int64_t> before;
-        std::optional<std::pair<std::int64_t, std::int64_t>> first;  // launched and begun
-        for (const trace_event& event : recorded.events) {
-            const bool is_on_device = event.what == trace_kind::kernel || event.what == trace_kind::copy;
-            const detail::trace_spans::launch* const from = is_on_device ? spans.launch_of(event) : nullptr;
-            if (from == nullptr || from->begin >= end_) {
-                continue;
-            }
-            if (from->begin < begin_) {
-                before = std::max(before.value_or(begin_), event.end);
-            } else if (!first || std::pair(from->begin, event.begin) < *first) {
-                first = {from->begin, event.begin};
-            }
-        }
-        const std::int64_t waited = before ? *before - begin_ : first ? first->second - first->first : 0;
-        return std::max<std::int64_t>(waited, 0);
-    }
-
-    [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(const trace& recorded,
-                                                                                      detail::trace_spans& spans) {
+    [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(
+        const trace& recorded, detail::trace_spans& spans, const detail::trace_window& window) {
         std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices;
-        const std::int64_t marked_begin = begin_;
-        begin_ += is_marked_ ? lag(recorded, spans) : 0;
+        const std::int64_t marked_begin = window.begin;
+        begin_ += window.is_marked ? window.lag(recorded, spans) : 0;
         std::uint64_t alone = 0;
         std::uint64_t outside = 0;
-        const std::int64_t marked_end = end_;
         for (const trace_event& event : recorded.events) {
             if (event.what != trace_kind::kernel && event.what != trace_kind::copy) {
                 continue;
@@ -282,18 +204,19 @@ class trace_times {
             alone += from == nullptr ? 1 : 0;
             const std::int64_t launched = from == nullptr ? event.begin : from->begin;
             const std::int64_t first = from == nullptr ? begin_ : marked_begin;
-            if (is_marked_ && (launched < first || launched >= marked_end)) {
+            if (window.is_marked && (launched < first || launched >= window.end)) {
                 ++outside;
                 continue;
             }
             const detail::trace_label label =
                 spans.label_of_kernel(event, from == nullptr ? detail::trace_label{} : from->label);
-            const bool gives_way = event.what == trace_kind::copy || spans.parts()[label.part] == "communication";
+            const bool is_copy = event.what == trace_kind::copy;
+            const bool gives_way = is_copy || spans.parts()[label.part] == "communication";
             if (event.waiting != 0) {
                 stretches.push_back({event.begin, event.begin + event.waiting, waiting_key, gives_way, false});
             }
-            stretches.push_back({event.begin + event.waiting, event.end, key_of(label, event.name), gives_way,
-                                 event.what == trace_kind::copy});
+            stretches.push_back(
+                {event.begin + event.waiting, event.end, key_of(label, event.name), gives_way, is_copy});
             end_ = std::max(end_, event.end);
         }
         if (begin_ >= end_) {  // nothing of these steps ran after those before
@@ -303,12 +226,11 @@ class trace_times {
             notes_.push_back(detail::text_of(
                 {"the device began the profiler's steps ", milliseconds(begin_ - marked_begin), " ms after the host"}));
         }
-        if (alone != 0) {
-            notes_.push_back(detail::text_of({"kernels and copies without a launch in the trace: ", alone}));
-        }
-        if (outside != 0) {
-            notes_.push_back(detail::text_of(
-                {"kernels and copies that were not launched in the profiler's steps, left out: ", outside}));
+        for (const auto& [count, what] : {std::pair(alone, "without a launch in the trace: "),
+                                          {outside, "that were not launched in the profiler's steps, left out: "}}) {
+            if (count != 0) {
+                notes_.push_back(detail::text_of({"kernels and copies ", what, count}));
+            }
         }
         return devices;
     }
@@ -354,62 +276,13 @@ class trace_times {
         }
     }
 
-    /// The moments in which something that gives way runs beside something that does not. Copies are not among them.
-    [[nodiscard]] std::int64_t hidden_in(const std::vector<detail::timed_stretch>& stretches) const {
-        std::vector<std::pair<std::int64_t, std::pair<int, int>>> edges;
-        for (const detail::timed_stretch& stretch : stretches) {
-            const std::int64_t begin = std::max(stretch.begin, begin_);
-            const std::int64_t end = std::min(stretch.end, end_);
-            if (begin < end && !stretch.is_copy) {
-                const std::pair<int, int> one{stretch.gives_way ? 1 : 0, stretch.gives_way ? 0 : 1};
-                edges.push_back({begin, one});
-                edges.push_back({end, {-one.first, -one.second}});
-            }
-        }
-        std::sort(edges.begin(), edges.end());
-        std::int64_t hidden = 0;
-        std::pair<int, int> running{};
-        for (std::size_t i = 0; i < edges.size(); ++i) {
-            hidden += running.first > 0 && running.second > 0 ? edges[i].first - edges[i - 1].first : 0;
-            running.first += edges[i].second.first;
-            running.second += edges[i].second.second;
-        }
-        return hidden;
-    }
-
     [[nodiscard]] const char* idle_part() const { return on_gpu_ ? "no kernel runs" : "no operator runs"; }
-    /// Of one step of one device, as the table is.
+    /// Milliseconds of one step of one device, as the table has them.
     [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
         return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
     }
     [[nodiscard]] static std::string milliseconds(std::int64_t time) {
         return detail::fixed_decimal(static_cast<double>(time) / 1e6, 3);
-    }
-
-    /// The components of the work that a part names; "vision.mlp" is the "mlp" of a model that is nothing but a tower.
-    [[nodiscard]] static std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
-        const auto has = [&work](std::string_view name) {
-            return std::any_of(
-                work.components().begin(), work.components().end(),
-                [name](const component_flops& component) { return matches(name, component.name.view()); });
-        };
-        std::vector<std::string> found;
-        for (std::size_t first = 0; first <= part.size();) {
-            const std::size_t end = std::min(part.find('+', first), part.size());
-            std::string_view name = part.substr(first, end - first);
-            const std::size_t tower =
-                name.starts_with("vision.") || name.starts_with("audio.") ? name.find('.') + 1 : 0;
-            if (tower != 0 && !has(std::string(name.substr(0, tower)) + "*")) {
-                name.remove_prefix(tower);
-            }
-            for (const component_flops& component : work.components()) {
-                if (matches(name, component.name.view())) {
-                    found.emplace_back(component.name.view());
-                }
-            }
-            first = end + 1;
-        }
-        return found;
     }
 
     std::vector<trace_time> times_;
@@ -421,7 +294,6 @@ class trace_times {
     std::int64_t nanoseconds_ = 0;
     std::int64_t idle_ = 0;
     std::int64_t hidden_ = 0;
-    bool is_marked_ = false;
     bool on_gpu_ = true;
 };
 

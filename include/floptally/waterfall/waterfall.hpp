@@ -18,52 +18,12 @@
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
+#include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
 /// A step's time from the peak to its MFU, line by line, and that of the step with another account.
 
 namespace floptally {
-
-/// A kind of line of a waterfall.
-enum class waterfall_step : std::uint8_t {
-    useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
-    precision,       ///< peaks of the parts that are not the stated one; below 0 where they are higher
-    padding,         ///< slots that hold no token, mock sequences
-    fused_backward,  ///< QKᵀ once more, and gradients that nobody reads
-    recompute,
-    repeated,      ///< what several ranks of the layout run, each the whole of it
-    masked_tiles,  ///< pairs of tiles that no mask lets through
-    imbalance,     ///< ranks that wait for the one with the most work
-    bubble,        ///< what a pipeline's schedule waits besides
-    idle_gpus,
-    communication,  ///< that no computation hides, without the waiting of the lines above
-    data_wait,
-    optimizer,
-    elementwise,   ///< kernels that multiply nothing
-    launches,      ///< no kernel runs
-    apart,         ///< one line for each other time that was given
-    memory_bound,  ///< what perfect kernels would wait for memory
-    kernels        ///< the rest: kernels below their peak, and all that is not known
-};
-
-/// "useful", "precision", …: the name in JSON and in metrics.
-[[nodiscard]] constexpr const char* name_of(waterfall_step what) {
-    constexpr const char* names[] = {"useful",        "precision",    "padding",   "fused_backward", "recompute",
-                                     "repeated",      "masked_tiles", "imbalance", "bubble",         "idle_gpus",
-                                     "communication", "data_wait",    "optimizer", "elementwise",    "launches",
-                                     "apart",         "memory_bound", "kernels"};
-    return names[static_cast<std::size_t>(what)];
-}
-
-/// A line of a waterfall. All of them together are the step's time over all of its GPUs, to the nanosecond.
-struct waterfall_line {
-    waterfall_step what = waterfall_step::useful;
-    std::string name{};
-    bool is_known = true;              ///< else it is 0 here, and part of the last line
-    std::int64_t gpu_nanoseconds = 0;  ///< over all GPUs; only `precision` can be below 0
-    double share = 0;                  ///< of seconds x GPUs x peak: 0.412 is 41.2 points of MFU
-    std::string assumed{};             ///< what the number rests on
-};
 
 /// Where the MFU went: the time of a step from the work that is useful at the peak to all that it took.
 ///
@@ -214,7 +174,7 @@ class waterfall {
             bool is_known = false;
             std::string assumed;
             for (const time_apart& time : account.apart) {
-                if (step_of(kind_of(time)) == step) {
+                if (detail::step_of(kind_of(time)) == step) {
                     const bool waits = kind_of(time) == apart_kind::communication;
                     seconds += waits ? 0 : time.seconds;
                     is_known = true;
@@ -233,27 +193,9 @@ class waterfall {
             put(step, name, working * seconds, is_known, std::move(assumed));
         }
         for (const time_apart& time : account.apart) {
-            if (step_of(kind_of(time)) == waterfall_step::apart) {
+            if (detail::step_of(kind_of(time)) == waterfall_step::apart) {
                 put(waterfall_step::apart, time.name, working * time.seconds, true, time.assumed);
             }
-        }
-    }
-
-    static waterfall_step step_of(apart_kind kind) {
-        switch (kind) {
-            case apart_kind::communication:
-            case apart_kind::transfer:
-                return waterfall_step::communication;
-            case apart_kind::data_wait:
-                return waterfall_step::data_wait;
-            case apart_kind::optimizer:
-                return waterfall_step::optimizer;
-            case apart_kind::elementwise:
-                return waterfall_step::elementwise;
-            case apart_kind::launches:
-                return waterfall_step::launches;
-            default:
-                return waterfall_step::apart;
         }
     }
 
@@ -332,8 +274,8 @@ class waterfall {
     return waterfall(other);
 }
 
-/// The same with what the measured step says: the share of its memory's bytes, and its communication without waiting,
-/// where the other account has the measured time.
+/// The waterfall of another account with what the measured step says: the share of its memory's bytes, and its
+/// communication without waiting, where the other account has the measured time.
 [[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured, double kernel_rate) {
     const double with_waiting = detail::seconds_with_waiting(other);
     if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
