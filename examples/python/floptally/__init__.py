@@ -39,7 +39,7 @@ from ._core import (
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
-from ._waterfall import ComponentLine, ComponentWaterfall, Waterfall, WaterfallLine
+from ._waterfall import ComponentLine, ComponentWaterfall, RankLine, Waterfall, WaterfallLine
 
 if TYPE_CHECKING:
     from . import adopt, callbacks, distributed, module_times, plots, sampler
@@ -64,6 +64,7 @@ __all__ = [
     "Overflow",
     "ParallelLayout",
     "Plan",
+    "RankLine",
     "Row",
     "Scope",
     "Tally",

@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -87,6 +87,31 @@ class ComponentLine:
         return f"<ComponentLine {self.name}: {self.points_lost:.2f} points lost>"
 
 
+@dataclass(frozen=True, repr=False)
+class RankLine:
+    """A rank's step, from its trace. All are seconds of one device, and all but hidden add up to the step.
+
+    seconds: of the step.
+    computing: kernels of counted work, and those that no pattern knows.
+    besides: the optimizer, data, element-wise kernels.
+    transfer: communication that no computation hides, without waiting.
+    waiting: for other ranks, inside communication that nothing hides.
+    idle: no kernel runs.
+    hidden: communication beside computation, which costs no time of its own.
+    """
+
+    seconds: float
+    computing: float
+    besides: float
+    transfer: float
+    waiting: float
+    idle: float
+    hidden: float
+
+    def __repr__(self) -> str:
+        return f"<RankLine: {self.computing:.6g} of {self.seconds:.6g} s computing, {self.waiting:.6g} s waiting>"
+
+
 class ComponentWaterfall:
     """A step by component: what each made of its own time.
 
@@ -151,12 +176,15 @@ class Waterfall:
     `Breakdown.waterfall()` makes one. str() is a table, in a notebook too; `floptally.plots.waterfall` is the picture.
     """
 
-    def __init__(self, work: Breakdown, said: Said, kernel_rate: float | None = None) -> None:
-        """kernel_rate: that of the kernels of another step; None where this one was measured."""
-        self._work, self._said, self._rate = work, said, kernel_rate
-        given = {name: said[name] for name in said if name != "notes"}
+    def __init__(
+        self, work: Breakdown, said: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
+    ) -> None:
+        """kernel_rate: that of the kernels of another step. measured: the step that was measured; None of itself."""
+        self._work, self._said, self._rate, self._measured = work, said, kernel_rate, measured
+        given = {name: said[name] for name in said if name not in ("notes", "ranks")}
         made: Any = work  # whose method takes the keywords of waterfall()
-        self._texts = made._waterfall(**given, kernel_rate=kernel_rate)
+        base = None if measured is None else measured._texts["measured"]
+        self._texts: dict[str, Any] = made._waterfall(**given, kernel_rate=kernel_rate, measured=base)
         self._found: dict[str, Any] = json.loads(self._texts["json"])
 
     @property
@@ -209,6 +237,11 @@ class Waterfall:
         texts = self._texts["components"]
         return None if texts is None else ComponentWaterfall(texts, self.gpus, self._said.get("notes", []))
 
+    @property
+    def ranks(self) -> list[RankLine]:
+        """RankLine of each rank in the order of its trace; empty where no traces of several ranks were given."""
+        return [RankLine(**line) for line in self._said.get("ranks", [])]
+
     @checked
     def what_if(
         self,
@@ -227,14 +260,21 @@ class Waterfall:
         masked_tiles: MaskedTiles | int | None = STAYS,
         pp: int | None = STAYS,
         vpp: int | None = STAYS,
-        microbatches: int | None = STAYS,
+        microbatches: int | Sequence[Breakdown] | Sequence[Sequence[Breakdown]] | None = STAYS,
         schedule: Schedule | None = STAYS,
+        replicas: int | None = STAYS,
+        layers_of_chunks: Sequence[int] | None = STAYS,
+        num_layers_in_first_pipeline_stage: int | None = STAYS,
+        num_layers_in_last_pipeline_stage: int | None = STAYS,
+        account_for_embedding_in_pipeline_split: bool | None = STAYS,
+        account_for_loss_in_pipeline_split: bool | None = STAYS,
         memory_tbps: float | None = STAYS,
         batches: int | None = STAYS,
         weight_bits: int | None = STAYS,
         gradient_bits: int | None = STAYS,
         activation_bits: int | None = STAYS,
         cache_bits: int | None = STAYS,
+        distinct_experts: int | None = STAYS,
     ) -> Waterfall:
         """The same step as it would be with other choices: its seconds follow.
 
@@ -256,7 +296,8 @@ class Waterfall:
                 "masked_tiles", "are FLOPs of the work before: give those of this one, or None where nobody knows"
             )
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
-        return Waterfall(self._work if work is None else work, changed(self._said, choices), rate)
+        measured = self if self._measured is None else self._measured
+        return Waterfall(self._work if work is None else work, changed(self._said, choices), rate, measured)
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
         """What a logger takes: name to per cent of the peak, which add up to 100 with the MFU; lines that are not known
@@ -287,7 +328,7 @@ class Waterfall:
         return f"<Waterfall: MFU {100 * self.mfu:.2f} % of {self.gpus} GPU{'' if self.gpus == 1 else 's'}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Waterfall, (self._work, self._said, self._rate)
+        return Waterfall, (self._work, self._said, self._rate, self._measured)
 
     def _repr_html_(self) -> str:
         return to_html(self._texts["cells"])
@@ -300,7 +341,7 @@ def kept(given: Said) -> Said:
         if isinstance(value, (_core.MaskedTiles, dict)):
             said[name] = copy.copy(value)
         elif isinstance(value, Iterable) and not isinstance(value, str):
-            said[name] = tuple(value)
+            said[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in value)
         else:
             said[name] = value
     return said
@@ -316,6 +357,13 @@ def changed(said: Said, by: Said) -> Said:
         dropped.add("clock_mhz")
     if "accelerator" in by:
         dropped.add("memory_tbps")
+    if by.keys() & {"apart", "rank_work"} and "traced" in said:
+        traced = json.loads(said["traced"])
+        if by.get("apart", STAYS) is None:
+            traced["apart"] = []
+        if by.get("rank_work", STAYS) is None:
+            traced["ranks"] = None
+        by = {**by, "traced": json.dumps(traced)}
     return {**{name: value for name, value in said.items() if name not in dropped}, **by}
 
 
@@ -328,12 +376,15 @@ def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
     if "modules" in times and "trace" not in times:
         raise Error("modules", "is given without trace, whose modules it names")
     if "trace" in times:
-        if not is_path(times["trace"]):
-            raise Error("trace", f"must be a path, got {times['trace']!r}")
+        paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
+        if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
+            raise Error("trace", f"must be a path, or a list of a path for each rank, got {times['trace']!r}")
         if not isinstance(times.get("modules", ""), str):
             raise Error("modules", f"must be a str, got {times['modules']!r}")
-        with unpacked(os.fsdecode(times["trace"])) as path:
-            said["component_times"], said["notes"] = _core._times_of_trace(work, path, times.get("modules"))
+        with contextlib.ExitStack() as stack:
+            texts = [stack.enter_context(unpacked(os.fsdecode(path))) for path in paths]
+            found = _core._times_of_traces(work, texts, times.get("modules"))
+        said["component_times"], said["traced"], said["notes"], said["ranks"] = found
     elif times:
         said["component_times"] = json_of_times(work, times["component_times"])
     measured = work._measured_by
