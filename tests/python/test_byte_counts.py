@@ -296,6 +296,40 @@ def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None
         work.waterfall(gpus=1, peak_tflops=0.1, trace=packed)
 
 
+def test_traces_of_several_ranks_are_read_as_the_program_reads_them(tmp_path: pathlib.Path) -> None:
+    config, slow = tmp_path / "tiny.json", tmp_path / "slow.json"
+    config.write_text(json.dumps(TINY))
+    traces = SOURCE / "tests" / "golden" / "traces"
+    rank = json.loads((traces / "gpu_step.json").read_text())
+    for event in rank["traceEvents"]:  # this rank waits longer in its collectives, and the step with it
+        if "nccl" in event.get("name", "").lower() and event.get("cat") == "kernel":
+            event["dur"] += 100
+    slow.write_text(json.dumps(rank))
+    work = floptally.cost(TINY).flops(lengths=[128, 128])
+    command = ["waterfall", "--config", config, "--lengths", "128,128", "--gpus", 2, "--peak-tflops", 10]
+    account: dict[str, Any] = {"gpus": 2, "peak_tflops": 10}
+    for options, more in (([], {}), (["--apart", "optimizer=0.0001"], {"apart": {"optimizer": 0.0001}})):
+        for paths in ([traces / "gpu_step.json"], [traces / "gpu_step.json", traces / "gpu_step.json.gz"],
+                      [slow, str(traces / "gpu_step.json.gz")]):  # fmt: skip
+            plain = ",".join(str(path).removesuffix(".gz") for path in paths)  # the package's program is without zlib
+            out = json.loads(printed(*command, *options, "--trace", plain, "--format", "json"))
+            made = work.waterfall(trace=paths, **account, **more)
+            assert made.components is not None and out.pop("components") == json.loads(made.components.to_json())
+            assert out.pop("notes") == made.components.notes
+            assert out.pop("ranks", []) == [vars(line) for line in made.ranks]
+            assert out == made.to_dict()
+            assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+            assert made.what_if().seconds == pytest.approx(made.seconds, rel=1e-9)
+    assert len(made.ranks) == 2 and made.ranks[0].waiting > made.ranks[1].waiting == 0
+    assert "waiting" in repr(made.ranks[0])
+    assert made.what_if(apart=None).seconds < made.what_if(gpus=2).seconds
+    assert not by_step(made.what_if(apart=None))["elementwise"].is_known
+    assert not by_step(made.what_if(rank_work=None))["imbalance"].is_known
+    assert by_step(made.what_if(apart={"optimizer": 0.5}))["elementwise"].is_known
+    with pytest.raises(floptally.Error, match="^trace: cannot read "):
+        work.waterfall(trace=[slow, tmp_path / "none.json"], **account)
+
+
 def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
     work = mistral.flops(lengths=[512])
     bad = tmp_path / "bad.json"

@@ -408,8 +408,8 @@ PIPELINES: list[tuple[str, dict[str, Any]]] = [
     ("--pp 4 --microbatches 8 --schedule zero_bubble", {"pp": 4, "microbatches": 8, "schedule": "zero_bubble"}),
     ("--pp 4 --microbatches 8 --schedule zb_v", {"pp": 4, "microbatches": 8, "schedule": "zb_v"}),
     ("--pp 2 --microbatches 8 --replicas 2", {"pp": 2, "microbatches": 8, "replicas": 2}),
-    ("--pp 2 --microbatches 4 --rank-work 5,3 --apart exposed_communication=0.1,data_wait=0.02",
-     {"pp": 2, "microbatches": 4, "rank_work": [5, 3], "apart": {"exposed_communication": 0.1, "data_wait": 0.02}}),
+    ("--pp 2 --microbatches 4 --rank-work 5,3 --apart exposed_communication=0.9,data_wait=0.02",
+     {"pp": 2, "microbatches": 4, "rank_work": [5, 3], "apart": {"exposed_communication": 0.9, "data_wait": 0.02}}),
     ("--pp 4 --microbatches 4 --layers-of-chunks 5,9,9,9", {"pp": 4, "microbatches": 4, "layers_of_chunks": [5, 9, 9, 9]}),
     ("--pp 4 --microbatches 4 --num-layers-in-first-pipeline-stage 5 --num-layers-in-last-pipeline-stage 7",
      {"pp": 4, "microbatches": 4, "num_layers_in_first_pipeline_stage": 5, "num_layers_in_last_pipeline_stage": 7}),
@@ -417,6 +417,7 @@ PIPELINES: list[tuple[str, dict[str, Any]]] = [
      "--precisions mlp@0-9=200", {"pp": 2, "microbatches": 4, "account_for_embedding_in_pipeline_split": True,
                                   "account_for_loss_in_pipeline_split": True, "precisions": "mlp@0-9=200"}),
     ("--pp 4 --microbatches 8 --memory-tbps 3.35", {"pp": 4, "microbatches": 8, "memory_tbps": 3.35}),
+    ("--memory-tbps 0.01", {"memory_tbps": 0.01}),
     ("--apart transfer=0.1,optimizer=0.02,elementwise=0.03,launches=0.01,checkpoint=0.04",
      {"apart": {"transfer": 0.1, "optimizer": 0.02, "elementwise": 0.03, "launches": 0.01, "checkpoint": 0.04}}),
 ]  # fmt: skip
