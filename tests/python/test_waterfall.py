@@ -472,6 +472,33 @@ def test_unequal_microbatches_are_dealt_as_the_program_deals_them(mistral: flopt
         assert str(raised.value).startswith(text), raised.value
 
 
+def test_the_search_of_the_best_layout_is_that_of_the_program(mistral: floptally.Cost) -> None:
+    account: dict[str, Any] = {"seconds": 0.25, "gpus": 16, "peak_tflops": 989, "pp": 4, "replicas": 4, "microbatches": 8,
+                               "apart": {"transfer": 0.01}}  # fmt: skip
+    options = ["--lengths", "8192,8192,8192,8192", "--seconds", "0.25", "--gpus", "16", "--peak-tflops", "989", "--pp", "4",
+               "--replicas", "4", "--microbatches", "8", "--apart", "transfer=0.01", "--best"]  # fmt: skip
+    work = mistral.flops(lengths=[8192] * 4)
+    made = work.waterfall(**account)
+    for more, choice in (
+        (["--memory-gib", "80"], {"memory_gib": 80}),
+        (["--memory-gib", "40", "--zero", "optimizer", "--activation-gib", "20"],
+         {"memory_gib": 40, "zero": "optimizer", "activation_gib": 20}),
+    ):  # fmt: skip
+        found = json_of_program("whatif", *options, *more)["best"]
+        search = made.best(**choice)  # type: ignore[arg-type]
+        assert search.to_dict() == found and len(search.layouts) > 3 and search.too_large + search.impossible > 0
+    wrong: list[tuple[Any, str]] = [
+        (lambda: made.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
+        (lambda: made.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
+        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches equal stages and microbatches; take"),
+        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing; a search"),
+    ]
+    for call, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            call()
+        assert str(raised.value).startswith(text), raised.value
+
+
 # ---- the page ----
 
 PAGE = (SOURCE / "docs" / "waterfall.md").read_text()

@@ -1290,6 +1290,11 @@ def _mbu(
     distinct_experts: int | None = None,
 ) -> tuple[float, bool, float | None]:
     """What `Bytes.mbu` is."""
+def _fitting_pipelines(
+    work: Breakdown, pipeline_ranks: int, microbatches: int, gpus_of_stage: int, memory_gib: float, zero: str,
+    activation_gib: float | None,
+) -> tuple[list[dict[str, Any]], int, int, str]:
+    """Pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
 def _times_of_traces(
     work: Breakdown, paths: list[str], modules: str | None
 ) -> tuple[str, str, list[str], list[dict[str, float]]]:

@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from ._html import to_html
 
 if TYPE_CHECKING:
     from ._core import Accelerator, Breakdown, MaskedTiles
-    from ._words import Precision, Schedule
+    from ._words import Precision, Schedule, ZeroStates
 
 STAYS: Any = ...  # a choice that is not given
 
@@ -110,6 +110,52 @@ class RankLine:
 
     def __repr__(self) -> str:
         return f"<RankLine: {self.computing:.6g} of {self.seconds:.6g} s computing, {self.waiting:.6g} s waiting>"
+
+
+@dataclass(frozen=True)
+class PipelineLayout:
+    """A pipeline that fits the memory, and how long its step would take.
+
+    pp: ranks of a pipeline.
+    replicas: pipelines beside each other.
+    vpp: chunks of layers on each rank.
+    microbatches: that each pipeline runs in the step.
+    schedule: its word, as `Breakdown.waterfall` takes it.
+    memory_gib: GiB of the rank with the most: states, and activations where they were given.
+    seconds: of the step, with kernels that reach what they reach now.
+    mfu: of that step; 0.412 is 41.2 %.
+    mfu_bound: the same with kernels at their peak.
+    """
+
+    pp: int
+    replicas: int
+    vpp: int
+    microbatches: int
+    schedule: str
+    memory_gib: float
+    seconds: float
+    mfu: float
+    mfu_bound: float
+
+
+@dataclass(frozen=True)
+class LayoutSearch:
+    """Pipelines that fit the memory, soonest first, and what the search left out.
+
+    layouts: PipelineLayout of each.
+    too_large: how many do not fit the memory.
+    impossible: how many have layers or microbatches that do not divide.
+    kept: the choices that all of them share.
+    """
+
+    layouts: list[PipelineLayout]
+    too_large: int
+    impossible: int
+    kept: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the program prints as JSON, as a dict."""
+        return asdict(self)
 
 
 class ComponentWaterfall:
@@ -298,6 +344,44 @@ class Waterfall:
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
         measured = self if self._measured is None else self._measured
         return Waterfall(self._work if work is None else work, changed(self._said, choices), rate, measured)
+
+    @checked
+    def best(
+        self, *, memory_gib: float, zero: ZeroStates = "none", activation_gib: float | None = None
+    ) -> LayoutSearch:
+        """Other pipelines of as many GPUs and microbatches that fit the memory, soonest first, each as `what_if` has it.
+
+        Args:
+            memory_gib: GiB of one GPU.
+            zero: states that data parallel ranks split: "none", "optimizer", "gradients" or "weights".
+            activation_gib: GiB of one microbatch in all stages together, on one GPU of each, as measured; not counted
+                where it is None.
+        """
+        said = {name: value for name, value in self._said.items() if value is not None}
+        equal = ("rank_work", "layers_of_chunks", "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage",
+                 "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "batches")  # fmt: skip
+        for name in equal:
+            if name in said:
+                raise Error("best", f"searches equal stages and microbatches; take {name} away")
+        if isinstance(said.get("microbatches"), tuple):
+            raise Error("best", "searches equal stages and microbatches; give microbatches as an int")
+        if "pp" not in said:
+            raise Error("pp", "is missing; a search is among the pipelines of as many ranks")
+        replicas = int(said.get("replicas", 1))
+        ranks = int(said["pp"]) * replicas
+        working = self.gpus - int(said.get("idle_gpus", 0))
+        found, too_large, impossible, kept = _core._fitting_pipelines(
+            self._work, ranks, int(said["microbatches"]) * replicas, working // ranks, memory_gib, zero, activation_gib
+        )
+        layouts = []
+        for one in found:
+            memory = one.pop("memory_gib")
+            then = self.what_if(**one)
+            layouts.append(
+                PipelineLayout(**one, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
+                               mfu_bound=self.what_if(**one, kernel_rate=1).mfu)
+            )  # fmt: skip
+        return LayoutSearch(sorted(layouts, key=lambda layout: layout.seconds), too_large, impossible, kept)
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
         """What a logger takes: name to per cent of the peak, which add up to 100 with the MFU; lines that are not known

@@ -9,6 +9,8 @@
 #include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/rank_times.hpp>
 #include <floptally/parallel/rank_work.hpp>
+#include <floptally/step/memory.hpp>
+#include <floptally/step/pipeline_search.hpp>
 #include <floptally/step/pipeline_times.hpp>
 #include <floptally/step/step_account.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
@@ -556,6 +558,33 @@ py::tuple times_of_traces(const counted_work& work, const std::vector<std::strin
                           std::vector<std::string>(made.notes().begin(), made.notes().end()), ranks);
 }
 
+/// The pipelines that fit the memory (a dict each), how many do not, how many cannot be split, and what is kept.
+py::tuple fitting_pipelines(const counted_work& work, const arguments& given) {
+    constexpr const char* zero_words[] = {"none", "optimizer", "gradients", "weights"};
+    constexpr std::uint64_t most = std::uint64_t{1} << 24U;
+    const double memory_gib = given.number("memory_gib");
+    floptally::detail::require_finite_positive(memory_gib, "memory_gib");
+    const auto activation_gib = given.some_number("activation_gib");
+    if (activation_gib) {
+        floptally::detail::require_finite_positive(*activation_gib, "activation_gib");
+    }
+    const pipeline_search_options options{.pipeline_ranks = given.count("pipeline_ranks", 1, most),
+                                          .microbatches = given.count("microbatches", 1),
+                                          .gpus_of_stage = given.count("gpus_of_stage", 1),
+                                          .memory_gib = memory_gib,
+                                          .sharded = from_word<zero_stage>(given.text("zero"), "zero", zero_words),
+                                          .activation_gib = activation_gib.value_or(0)};
+    const pipeline_search search = pipelines_that_fit(work.as->model->parts, work.as->plan, options);
+    py::list found;
+    for (const fitting_pipeline& one : search.found) {
+        found.append(py::dict("pp"_a = one.pp, "replicas"_a = one.replicas, "vpp"_a = one.vpp,
+                              "microbatches"_a = one.microbatches,
+                              "schedule"_a = pipeline_schedule_names[static_cast<std::size_t>(one.schedule)],
+                              "memory_gib"_a = one.memory_gib));
+    }
+    return py::make_tuple(found, search.too_large, search.impossible, kept_in(options));
+}
+
 void bind_masked_tiles(py::module_& module) {
     const py::class_<shown_tiles> type = new_class<shown_tiles>(module, "MaskedTiles");
     constructor(type,
@@ -591,6 +620,8 @@ void bind_waterfalls(py::module_& module) {
         find_stub("Breakdown.waterfall")->parameters + std::string("\nkernel_rate=None\nmeasured=None\ntraced=None");
     special_method(module.attr("Breakdown"), "_waterfall", parameters.c_str(),
                    [](const counted_work& work, const arguments& given) { return waterfall_of(work, given); });
+    function(module, "_fitting_pipelines",
+             [](const arguments& given) { return fitting_pipelines(given.as<const counted_work&>("work"), given); });
     function(module, "_times_of_traces", [](const arguments& given) {
         return times_of_traces(given.as<const counted_work&>("work"), given.as<std::vector<std::string>>("paths"),
                                given.some_text("modules"));
