@@ -3,6 +3,8 @@
 // The program as a process: what it prints, where, and its exit status. docs/command_line.md is the contract.
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
@@ -17,9 +19,11 @@
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
+#include <floptally/parallel/pipeline_schedule.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+#include "pipeline_simulation.hpp"
 
 namespace program_test {
 namespace {
@@ -209,8 +213,28 @@ constexpr refusal refusals[] = {
      "microbatches: is missing; give --microbatches N"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 2 --microbatches 4 "
      "--schedule x",
-     R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, got "x")"},
-    {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
+     R"(schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, got "x")"},
+    {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 8 --microbatches 4",
+     "gpus: must be a multiple of 8 ranks, pp x replicas, where they are not idle, got 3"},
+    {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
+     "--rank-work 1,2,3",
+     "gpus: must be a multiple of 12 ranks, pp x replicas, where they are not idle, got 8"},
+    {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
+     "--rank-work 1,2,3 --replicas 2",
+     "rank_work: must have a number for each of 2 replicas, got 3"},
+    {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
+     "micro_batch_size: times 1 replicas must divide the 3 sequences, got 2"},
+    {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
+     "micro_batch_size: deals --lengths or --lengths-file, and no other batch"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1 "
+     "--microbatches 3",
+     "microbatches: must be the 2 that --micro-batch-size makes, got 3"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 1 "
+     "--layers-of-chunks 16,16",
+     "layers_of_chunks: must be 4 numbers, pp x vpp, got 2"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --replicas 2",
+     "pp: is missing; --replicas is of a pipeline"},
+    {"waterfall --config llama.json --lengths 5 --gpus 3 --peak-tflops 9 --seconds 1 --pp 3 --microbatches 4",
      "layers: 32 must be a multiple of the 3 pipeline stages that share them"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace cpu_step.json --component-times "
      "t.json",
@@ -1126,10 +1150,25 @@ TEST_CASE("mfu counts what flops counts: padding, recompute, conventions, phases
 
 // ---- where the time went ----
 
+namespace {
+
+/// The share of a line of a waterfall.
+double share_of(const json& made, const std::string& named) {
+    for (const json& line : made["lines"]) {
+        if (line["step"] == named) {
+            return line["share_of_peak"].get<double>();
+        }
+    }
+    return -1;
+}
+
+}  // namespace
+
 TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is that of mfu") {
     const std::string options = "--seconds 0.5 --gpus 4 --peak-tflops 989 --recompute full ";
     const std::string known =
-        "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 --apart data_wait=0.02,optimizer=0.01 "
+        "--tile 128x128 --pp 4 --microbatches 8 --idle-gpus 0 "
+        "--apart data_wait=0.02,optimizer=0.01,transfer=0.01,elementwise=0.01,launches=0.01 "
         "--repeated 'lm_head=2' --memory-tbps 3.35 --batches 8 ";
     const json made = run_json("waterfall --config llama.json --lengths 8192 " + options + known);
     std::int64_t sum = 0;
@@ -1141,15 +1180,17 @@ TEST_CASE("waterfall: the lines of a step add up to its time, and its MFU is tha
     }
     CHECK(sum == 2'000'000'000);
     CHECK(names == std::vector<std::string>{"useful", "precision", "padding", "fused_backward", "recompute", "repeated",
-                                            "masked_tiles", "imbalance", "bubble", "idle_gpus", "apart", "apart",
-                                            "memory_bound", "kernels"});
+                                            "masked_tiles", "imbalance", "bubble", "idle_gpus", "communication",
+                                            "data_wait", "optimizer", "elementwise", "launches", "memory_bound",
+                                            "kernels"});
     CHECK(near(made["mfu"], 421651971833856.0 / (2 * 989e12)));
     const json little = run_json("waterfall --config llama.json --lengths 8192 " + options);
     CHECK(little["mfu"] == made["mfu"]);
     CHECK(
         little["lines"].back()["assumed"] ==
         "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline bubble, "
-        "idle GPUs, bound by memory");
+        "idle GPUs, exposed communication, data wait, optimizer, element-wise kernels, no kernel runs, bound by "
+        "memory");
     const std::string table = run("waterfall --config llama.json --lengths 8192 " + options + known).out;
     CHECK(table.find("peak ") != std::string::npos);
     CHECK(table.find("\nmeasured MFU ") != std::string::npos);
@@ -1207,6 +1248,33 @@ TEST_CASE("waterfall: components with times of their own cost what the MFU lacks
     CHECK(table.find("\nnote: ") != std::string::npos);
 }
 
+TEST_CASE("F82, F83: a trace's known lines, and the traces of several ranks") {
+    const std::string traces = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces/";
+    const std::string tiny = "waterfall --config tiny.json --lengths 128,128 --gpus 2 --peak-tflops 10 ";
+    const json one = run_json(tiny + "--trace " + traces + "gpu_step.json");
+    // Sums by hand, as tests/json/kineto_trace.test.cpp has them, of 1.335 ms.
+    const auto is = [](const json& made, const std::string& named, double microseconds) {
+        return near(share_of(made, named) * 1335, microseconds);
+    };
+    CHECK(is(one, "communication", 129.5));
+    CHECK(is(one, "optimizer", 50));
+    CHECK(is(one, "elementwise", 15.5 + 10.5));
+    CHECK(is(one, "launches", 89.375));
+    CHECK(share_of(one, "data_wait") == 0);
+    CHECK_FALSE(one.contains("ranks"));
+    // Whatever the caller measured is the caller's.
+    CHECK(is(run_json(tiny + "--apart optimizer=0.0001 --trace " + traces + "gpu_step.json"), "optimizer", 100));
+    // Two ranks that are alike never wait.
+    const json two = run_json(tiny + "--trace " + traces + "gpu_step.json," + traces + "gpu_step_9.json.gz");
+    CHECK(is(two, "communication", 129.5));
+    CHECK(share_of(two, "imbalance") == 0);
+    CHECK(two["ranks"].size() == 2);
+    CHECK(two["ranks"][1]["waiting"] == 0);
+    CHECK(near(two["ranks"][1]["hidden"], 70.5e-6));
+    CHECK(run(tiny + "--trace " + traces + "gpu_step.json," + traces + "gpu_step.json").out.find("\nby rank, ms ") !=
+          std::string::npos);
+}
+
 TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {
     const std::string options = "waterfall --config llama.json --lengths 8192 --seconds 1 --gpus 4 --peak-tflops 989 ";
     const auto of = [](const json& made, const std::string& named) {
@@ -1226,6 +1294,91 @@ TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of thei
             CHECK(near(-of(faster, "precision"), static_cast<double>(number(component["total"])) / 2 / (4 * 989e12)));
         }
     }
+}
+
+namespace {
+
+/// Executed FLOPs of a batch in the layers, or in the lm_head, and in the forward or in the backward.
+double executed_of(const std::string& batch, bool head, bool forward) {
+    double sum = 0;
+    const json components = run_json("flops --config llama.json " + batch)["flops"]["executed"]["components"];
+    for (const json& component : components) {
+        if ((component["name"] == "lm_head") == head) {
+            sum += static_cast<double>(number(forward ? component["forward"] : component["total"]));
+            sum -= forward ? 0 : static_cast<double>(number(component["forward"]));
+        }
+    }
+    return sum;
+}
+
+/// A step of `pp` ranks in 1F1B by a simulation of events: `batches` has the options of each microbatch of each
+/// replica, `layers` those of each rank, which run `faster` than the lm_head.
+struct simulated_step {
+    double imbalance = 0;
+    double bubble = 0;
+};
+simulated_step simulated(const std::vector<std::vector<std::string>>& batches, const std::vector<double>& layers,
+                         double faster) {
+    double end = 0;
+    double sum = 0;
+    double largest = 0;
+    double ranks = 0;
+    for (const std::vector<std::string>& replica : batches) {
+        const floptally::pipeline_order order(floptally::pipeline_schedule::one_f_one_b, layers.size(), 1,
+                                              replica.size());
+        std::vector<std::array<double, 4>> work;  // of each microbatch: layers and head, forward and backward
+        for (const std::string& batch : replica) {
+            work.push_back({executed_of(batch, false, true), executed_of(batch, false, false),
+                            executed_of(batch, true, true), executed_of(batch, true, false)});
+        }
+        const auto made = pipeline_simulation::simulate(
+            {order.ranks().begin(), order.ranks().end()}, layers.size(), false,
+            [&](const floptally::pipeline_pass& pass) {
+                const std::array<double, 4>& of = work[pass.microbatch];
+                const std::size_t backward = pass.what == floptally::pipeline_pass::kind::forward ? 0 : 1;
+                return of[backward] * layers[pass.chunk] / 32 / faster +
+                       (pass.chunk + 1 == layers.size() ? of[2 + backward] : 0);
+            });
+        end = std::max(end, made.makespan);
+        for (const double busy : made.busy) {
+            largest = std::max(largest, busy);
+            sum += busy;
+            ranks += 1;
+        }
+    }
+    return {(largest - sum / ranks) / end, (end - largest) / end};
+}
+
+}  // namespace
+
+TEST_CASE("F80, F85: a pipeline's bubble and imbalance are in time, of any stages, microbatches and replicas") {
+    const std::string options = "waterfall --config llama.json --seconds 2 --gpus 8 --peak-tflops 989 --pp 4 ";
+    const auto check = [&](const std::string& of, const simulated_step& expected) {
+        const json made = run_json(options + of);
+        INFO(of);
+        CHECK(near(share_of(made, "imbalance"), expected.imbalance));
+        CHECK(near(share_of(made, "bubble"), expected.bubble));
+    };
+    const std::vector<std::string> alike(6, "--lengths 8192");
+    const std::string six = "--lengths 8192,8192,8192,8192,8192,8192 ";
+    check(six + "--microbatches 6", simulated({alike}, {8, 8, 8, 8}, 1));
+    // Layers at twice the peak of the head.
+    check(six + "--microbatches 6 --precisions '@0-31=1978'", simulated({alike}, {8, 8, 8, 8}, 2));
+    check(six + "--microbatches 6 --precisions '@0-31=1978' --layers-of-chunks 10,9,8,5",
+          simulated({alike}, {10, 9, 8, 5}, 2));
+    check(six + "--microbatches 6 --num-layers-in-last-pipeline-stage 5", simulated({alike}, {9, 9, 9, 5}, 1));
+    // Two replicas, with the samples as Megatron-LM deals them.
+    check("--lengths 8192,1000,4096,3000,500,8192 --micro-batch-size 1 --replicas 2",
+          simulated({{"--lengths 8192", "--lengths 4096", "--lengths 500"},
+                     {"--lengths 1000", "--lengths 3000", "--lengths 8192"}},
+                    {8, 8, 8, 8}, 1));
+    // Replicas by their loads.
+    const json loads = run_json(options + six + "--microbatches 3 --rank-work 4,2");
+    const simulated_step expected = simulated({{"--lengths 8192,8192", "--lengths 8192,8192", "--lengths 8192,8192"},
+                                               {"--lengths 8192", "--lengths 8192", "--lengths 8192"}},
+                                              {8, 8, 8, 8}, 1);
+    CHECK(near(share_of(loads, "imbalance"), expected.imbalance));
+    CHECK(near(share_of(loads, "bubble"), expected.bubble));
 }
 
 TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an MBU") {
@@ -1303,7 +1456,10 @@ TEST_CASE("waterfall: what is bound by memory, where a bandwidth is known") {
     const double share = line(known)["share_of_peak"];
     CHECK(share * 0.02 < seconds);
     CHECK(share * 0.02 > 0.99 * seconds);
-    CHECK(line(known)["assumed"] == "what bytes need at 3.35 TB/s beyond their FLOPs; weights read 1 time a pass");
+    CHECK(
+        line(known)["assumed"] ==
+        "what bytes need at 3.35 TB/s beyond their FLOPs; weights read 1 time a pass, since the number of microbatches "
+        "is not known: at least");
     // A waterfall of adapters has no bytes, unless they are asked for.
     const std::string adapters =
         "waterfall --config llama.json --lengths 100 --seconds 1 --gpus 1 "
@@ -1325,6 +1481,120 @@ TEST_CASE("whatif: other choices at the kernels that the step has, and a bound")
     const json same = run_json("whatif " + step_options + "--pp 4 --microbatches 8");
     CHECK(near(same["then"]["seconds"], 0.5));
     CHECK(run("whatif " + step_options).out.find("\nbound: kernels at their peak ") != std::string::npos);
+}
+
+TEST_CASE("F81: whatif with nothing changed is what was measured, also where bytes need more than is left") {
+    const auto check = [](const std::string& options) {
+        const json made = run_json("whatif --config llama.json " + options);
+        INFO(options);
+        for (const char* of : {"seconds", "mfu", "kernel_rate"}) {
+            const double was = made["measured"][of];
+            const double is = made["then"][of];
+            CHECK((is > was * (1 - 1e-9) && is < was * (1 + 1e-9)));
+        }
+        CHECK(made["bound"]["mfu"].get<double>() >= made["measured"]["mfu"].get<double>() * (1 - 1e-9));
+        return made;
+    };
+    const std::string training = "--lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
+    CHECK(check(training + "--memory-tbps 0.01")["measured"]["memory_share"].get<double>() < 1);
+    check(training + "--memory-tbps 3.35 --pp 4 --microbatches 8 --apart exposed_communication=0.2,transfer=0.01");
+    check("--phase forward --new-tokens 1@100 --seconds 0.004 --gpus 1 --accelerator 'H100 SXM'");
+}
+
+TEST_CASE("F85: whatif has another batch, accelerator, memory and layout") {
+    const std::string measured =
+        "whatif --config llama.json --lengths 4096,2048 --row-length 8192 --seconds 1 --gpus 4 "
+        "--accelerator 'A100 SXM' --memory-tbps 2 ";
+    const auto then = [&](const std::string& changed) { return run_json(measured + changed)["then"]; };
+    const json same = then("");
+    const double needed = 6144.0 / 16384;
+    // Without padding the tokens that are left need their share, but for the quadratic part of attention.
+    const json packed = then("--then-lengths 4096,2048");
+    CHECK(share_of(packed, "padding") == 0);
+    CHECK(packed["seconds"].get<double>() < same["seconds"].get<double>() * (needed + 0.02));
+    const json faster = then("--then-accelerator 'H100 SXM'");
+    CHECK(near(faster["mfu"].get<double>() * faster["seconds"].get<double>() * 989,
+               same["mfu"].get<double>() * same["seconds"].get<double>() * 312));
+    CHECK(faster["seconds"].get<double>() < same["seconds"].get<double>());
+    CHECK(faster["lines"][faster["lines"].size() - 2]["assumed"].get<std::string>().find("at 3.35 TB/s") !=
+          std::string::npos);
+    CHECK(then("--then-memory-tbps 0.2")["seconds"].get<double>() > same["seconds"].get<double>());
+    CHECK(then("--then-pp 2 --then-microbatches 4 --then-replicas 2")["seconds"].get<double>() >
+          same["seconds"].get<double>());
+    CHECK(then("--then-precision fp16")["seconds"] == same["seconds"]);
+}
+
+TEST_CASE("whatif --best: pipelines that fit, each as whatif alone has it, soonest first") {
+    const std::string options =
+        "whatif --config llama.json --lengths 8192,8192,8192,8192 --seconds 1 --gpus 16 --peak-tflops 989 --pp 4 "
+        "--replicas 2 --microbatches 8 --apart transfer=0.05,optimizer=0.01 ";
+    const std::string limits = "--best --zero optimizer --activation-gib 40 --memory-gib ";
+    const json made = run_json(options + limits + "1000");
+    const json& layouts = made["best"]["layouts"];
+    CHECK(made["measured"]["seconds"] == 1.0);
+    CHECK(made["best"]["too_large"] == 0);
+    // pp 1, 2, 4, 8 of 8 pipelines with 16 microbatches: 1F1B of each, interleaved where 32 layers and the microbatches
+    // divide (vpp 2 to 16, 2 to 8, 2 and 4), two zero bubble schedules of three.
+    CHECK(layouts.size() == 4 + 4 + 3 + 2 + 2 * 3);
+    CHECK(made["best"]["impossible"] == 0 + 1 + 2);
+    const json counted = run_json("flops --config llama.json --lengths 5")["parameters"];
+    double before = 0;
+    bool has_measured = false;
+    for (const json& layout : layouts) {
+        const auto text = [&](const char* name) { return std::to_string(layout[name].get<std::uint64_t>()); };
+        const json alone = run_json(options + "--then-pp " + text("pp") + " --then-replicas " + text("replicas") +
+                                    " --then-vpp " + text("vpp") + " --then-microbatches " + text("microbatches") +
+                                    " --then-schedule " + layout["schedule"].get<std::string>());
+        INFO(layout.dump());
+        CHECK(alone["then"]["seconds"] == layout["seconds"]);
+        CHECK(alone["bound"]["mfu"] == layout["mfu_bound"]);
+        CHECK(layout["seconds"].get<double>() >= before);
+        before = layout["seconds"];
+        if (layout["pp"] == 4 && layout["schedule"] == "1f1b") {
+            has_measured = true;
+            CHECK(near(layout["seconds"], 1));
+        }
+        if (layout["pp"] == 1) {  // a copy of the model on two GPUs, its optimizer over 8 replicas, one microbatch
+            const double parameters = static_cast<double>(number(counted["total"])) / 2;
+            CHECK(near(layout["memory_gib"], parameters * (2 + 2 + 12.0 / 8) / (1024.0 * 1024 * 1024) + 40));
+        }
+    }
+    CHECK(has_measured);
+    CHECK(layouts[0]["seconds"].get<double>() < 1);
+    const json tight = run_json(options + limits + "60");
+    CHECK(tight["best"]["layouts"].size() + tight["best"]["too_large"].get<std::size_t>() == layouts.size());
+    CHECK(tight["best"]["too_large"].get<std::size_t>() > 0);
+    for (const json& layout : tight["best"]["layouts"]) {
+        CHECK(layout["memory_gib"].get<double>() <= 60);
+    }
+    CHECK(run(options + limits + "1000").out.find(" layouts fit, 0 do not, 3 cannot be split evenly; kept: ") !=
+          std::string::npos);
+    CHECK(run(options + "--best").err == "floptally: error: memory_gib: is missing; give --memory-gib X\n");
+    CHECK(run(options + "--best --memory-gib 80 --batches 8").err ==
+          "floptally: error: best: searches equal stages and microbatches; take --batches away\n");
+}
+
+TEST_CASE("F83: known times have lines, and the last one names what nobody gave; microbatches read weights") {
+    const std::string options =
+        "waterfall --config llama.json --lengths 8192 --seconds 0.5 --gpus 4 --peak-tflops 989 ";
+    const json made = run_json(options + "--apart data_wait=0.02,Optimizer=0.01,launches=0.005,mine=0.001");
+    CHECK(near(share_of(made, "data_wait"), 0.04));
+    CHECK(near(share_of(made, "optimizer"), 0.02));
+    CHECK(near(share_of(made, "launches"), 0.01));
+    CHECK(near(share_of(made, "apart"), 0.002));
+    CHECK(made["lines"].back()["assumed"] ==
+          "with what is not known: redundant work of the layout, masked tiles, imbalance between ranks, pipeline "
+          "bubble, idle GPUs, exposed communication, element-wise kernels, bound by memory");
+    const auto memory = [&](const std::string& more) {
+        const json found = run_json(options + "--memory-tbps 3 " + more);
+        return found["lines"][found["lines"].size() - 2]["assumed"].get<std::string>();
+    };
+    CHECK(memory("") ==
+          "what bytes need at 3 TB/s beyond their FLOPs; weights read 1 time a pass, since the number of microbatches "
+          "is not known: at least");
+    CHECK(memory("--batches 1") == "what bytes need at 3 TB/s beyond their FLOPs; weights read 1 time a pass");
+    CHECK(memory("--pp 2 --replicas 2 --microbatches 3") ==
+          "what bytes need at 3 TB/s beyond their FLOPs; weights read 6 times a pass");
 }
 
 TEST_CASE("plan: a run's days, exact and by 6ND") {

@@ -9,6 +9,8 @@
 #define CXXOPTS_VECTOR_DELIMITER '\0'
 #include <cxxopts.hpp>
 #include <fmt/format.h>
+#include <initializer_list>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -173,16 +175,31 @@ class arguments {
         return other;
     }
 
-    [[nodiscard]] bool given(const std::string& option) const { return parsed_.count(option) > 0; }
+    /// The options with other values of some; an empty one takes an option away.
+    [[nodiscard]] arguments with(const std::map<std::string, std::string>& values) const {
+        arguments other = *this;
+        for (const auto& [name, value] : values) {
+            other.values_[name] = value;
+        }
+        return other;
+    }
+
+    [[nodiscard]] bool given(const std::string& name) const {
+        const auto other = values_.find(name);
+        return other != values_.end() ? !other->second.empty() : parsed_.count(option_of(name)) > 0;
+    }
 
     [[nodiscard]] bool flag(const std::string& option) const { return given(option) && parsed_[option].as<bool>(); }
 
     [[nodiscard]] std::optional<std::string> text(const std::string& name) const {
-        const std::string option = !prefix_.empty() && given(prefix_ + name) ? prefix_ + name : name;
+        if (const auto other = values_.find(name); other != values_.end()) {
+            return other->second.empty() ? std::nullopt : std::optional(other->second);
+        }
+        const std::string option = option_of(name);
         if (parsed_.count(option) > 1) {
             throw error(field(option), fmt::format("is given {} times; must be given once", parsed_.count(option)));
         }
-        return given(option) ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
+        return parsed_.count(option) > 0 ? std::optional(parsed_[option].as<std::string>()) : std::nullopt;
     }
 
     [[nodiscard]] std::string required(const std::string& option, std::string_view meaning) const {
@@ -193,7 +210,7 @@ class arguments {
     }
 
     [[nodiscard]] std::vector<std::string> repeated(const std::string& option) const {
-        return given(option) ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
+        return parsed_.count(option) > 0 ? parsed_[option].as<std::vector<std::string>>() : std::vector<std::string>{};
     }
 
     /// The position of the given word in `choices`; `absent` where there is none.
@@ -217,8 +234,28 @@ class arguments {
     }
 
   private:
+    /// The option that says a name: the one with the prefix where it is given or replaces the other. Another batch
+    /// has nothing of the one before, another accelerator another peak and memory, another peak no clock.
+    [[nodiscard]] std::string option_of(const std::string& name) const {
+        if (prefix_.empty()) {
+            return name;
+        }
+        const auto is_among = [&name](std::initializer_list<std::string_view> names) {
+            return std::find(names.begin(), names.end(), name) != names.end();
+        };
+        const auto has = [this](const char* other) { return parsed_.count(prefix_ + other) > 0; };
+        const bool another_batch =
+            (has("lengths") || has("lengths-file") || has("cu-seqlens")) &&
+            is_among({"lengths", "lengths-file", "row-length", "cu-seqlens", "cu-seqlens-padded", "num-real-seqs"});
+        const bool another_peak = (has("accelerator") && is_among({"peak-tflops", "clock-mhz", "memory-tbps"})) ||
+                                  (has("precision") && name == "peak-tflops") ||
+                                  (has("peak-tflops") && name == "clock-mhz");
+        return has(name.c_str()) || another_batch || another_peak ? prefix_ + name : name;
+    }
+
     const cxxopts::ParseResult& parsed_;
     std::string prefix_;
+    std::map<std::string, std::string> values_;
 };
 
 }  // namespace program

@@ -55,8 +55,9 @@ inline floptally::element_bits bits_of(const arguments& args) {
             .cache = read("cache-bits")};
 }
 
-inline std::uint64_t batches_of(const arguments& args) {
-    return parse_count(args.text("batches").value_or("1"), "batches", 1, std::uint64_t{1} << 32U);
+inline std::uint64_t batches_of(const arguments& args, std::uint64_t absent = 1) {
+    const auto given = args.text("batches");
+    return given ? parse_count(*given, "batches", 1, std::uint64_t{1} << 32U) : absent;
 }
 
 inline std::optional<std::uint64_t> distinct_experts_of(const arguments& args) {
@@ -75,8 +76,8 @@ inline std::optional<double> memory_tbps_of(const arguments& args) {
 }
 
 inline floptally::step_bytes bytes_of(const arguments& args, const floptally::model_config& model,
-                                      const floptally::training_plan& plan) {
-    floptally::byte_counter counter(model, plan, bits_of(args), batches_of(args));
+                                      const floptally::training_plan& plan, std::uint64_t batches) {
+    floptally::byte_counter counter(model, plan, bits_of(args), batches);
     const read_input input(args);
     floptally::add_input(input.get(), model, counter, spelling);
     if (const auto count = distinct_experts_of(args)) {
@@ -94,7 +95,7 @@ inline std::string run_bytes(const arguments& args) {
     }
     floptally::byte_report made{.model_type = model.model_type,
                                 .work = counted.work,
-                                .moved = bytes_of(args, model, counted.plan),
+                                .moved = bytes_of(args, model, counted.plan, batches_of(args)),
                                 .bits = bits_of(args),
                                 .batches = batches_of(args),
                                 .memory_tbps = memory_tbps_of(args),

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -16,18 +17,17 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json/waterfall_json.hpp>
-#include <floptally/parallel/pipeline_split.hpp>
-#include <floptally/parallel/pipeline_work.hpp>
-#include <floptally/parallel/rank_work.hpp>
 #include <floptally/waterfall/masked_tiles.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
 
 #include "arguments.hpp"
+#include "best.hpp"
 #include "bytes.hpp"
 #include "component_times.hpp"
 #include "count.hpp"
 #include "measure.hpp"
+#include "ranks.hpp"
 
 /// @file
 /// `floptally waterfall` and `whatif`: the lines of a step's time, and those with other choices.
@@ -38,17 +38,15 @@ inline void add_step_options(cxxopts::Options& options) {
     add_mfu_options(options);
     add_memory_options(options);
     constexpr const char* of_account[][3] = {
-        {"idle-gpus", "of --gpus, those that run none of the work", "N"},
-        {"rank-work", "own work of each rank, in any unit", "5,6,5,9"},
         {"tile", "queries by keys that an attention kernel computes at once", "128x128"},
-        {"pp", "ranks of a pipeline", "N"},
-        {"vpp", "chunks of layers on each of them", "N"},
-        {"microbatches", "that each pipeline runs in the step", "N"},
-        {"schedule", "gpipe, 1f1b, interleaved or zero_bubble", "NAME"},
         {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"}};
-    for (const auto& [name, meaning, value] : of_account) {
-        options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
-    }
+    const auto add = [&options](const auto& list) {
+        for (const auto& [name, meaning, value] : list) {
+            options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
+        }
+    };
+    add(rank_options);
+    add(of_account);
 }
 
 inline void add_waterfall_options(cxxopts::Options& options) {
@@ -59,21 +57,15 @@ inline void add_waterfall_options(cxxopts::Options& options) {
 /// The options of which the other step may have another value, as --then-NAME.
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
-    constexpr std::string_view changeable[] = {"recompute",
-                                               "recompute-components",
-                                               "recompute-every",
-                                               "attention-backward",
-                                               "repeated",
-                                               "precisions",
-                                               "gpus",
-                                               "idle-gpus",
-                                               "rank-work",
-                                               "tile",
-                                               "pp",
-                                               "vpp",
-                                               "microbatches",
-                                               "schedule",
-                                               "apart"};
+    add_best_options(options);
+    std::vector<std::string_view> changeable = {
+        "recompute",    "recompute-components", "recompute-every", "attention-backward", "repeated",      "precisions",
+        "gpus",         "accelerator",          "peak-tflops",     "precision",          "clock-mhz",     "lengths",
+        "lengths-file", "row-length",           "cu-seqlens",      "cu-seqlens-padded",  "num-real-seqs", "memory-tbps",
+        "batches",      "weight-bits",          "gradient-bits",   "activation-bits",    "tile",          "apart"};
+    for (const auto& option : rank_options) {
+        changeable.emplace_back(option[0]);
+    }
     std::vector<cxxopts::HelpOptionDetails> known;
     for (const std::string& group : options.groups()) {
         for (const cxxopts::HelpOptionDetails& option : options.group_help(group).options) {
@@ -121,47 +113,6 @@ inline std::vector<floptally::time_apart> parse_times(std::string_view text) {
     return times;
 }
 
-/// The times of ranks, from a pipeline's stages or from the work of each rank.
-inline std::optional<floptally::rank_times> read_ranks(const arguments& args, const floptally::model_config& model,
-                                                       const floptally::report& counted) {
-    const auto pp = args.text("pp");
-    const auto loads = args.text("rank-work");
-    for (const char* const needs_pp : {"vpp", "microbatches", "schedule"}) {
-        if (!pp && args.text(needs_pp)) {
-            throw error("pp", fmt::format("is missing; --{} is of a pipeline", needs_pp));
-        }
-    }
-    if (!pp) {
-        if (!loads) {
-            return {};
-        }
-        std::vector<std::uint64_t> work;
-        for (const std::int64_t load : parse_integers(*loads, "rank_work")) {
-            if (load < 0) {
-                throw error(floptally::indexed("rank_work", work.size()),
-                            fmt::format("must be at least 0, got {}", load));
-            }
-            work.push_back(static_cast<std::uint64_t>(load));
-        }
-        return floptally::rank_times::of(work);
-    }
-    if (loads) {
-        throw error("rank_work", "is given beside --pp, whose ranks have the work of their layers");
-    }
-    const std::uint64_t stages = parse_count(*pp, "pp", 1, 1U << 16U);
-    const std::uint64_t chunks = parse_count(args.text("vpp").value_or("1"), "vpp", 1, 1U << 16U);
-    const std::uint64_t microbatches = parse_count(args.required("microbatches", "N"), "microbatches", 1, 1U << 24U);
-    using floptally::pipeline_schedule;
-    const pipeline_schedule usual = chunks > 1 ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
-    const auto schedule = static_cast<pipeline_schedule>(
-        args.choice("schedule", floptally::pipeline_schedule_names, static_cast<std::size_t>(usual)));
-    const floptally::pipeline_order order(schedule, stages, chunks, microbatches);
-    const auto split = floptally::pipeline_split::even(floptally::num_layers(model.parts), stages, chunks);
-    const std::vector<floptally::pipeline_run> runs = {
-        order.run(floptally::pipeline_work(model.parts, split, counted.batch, microbatches, counted.plan))};
-    return floptally::rank_times::of(runs);
-}
-
 /// The FLOPs of a step by the peaks that they run at.
 inline std::vector<floptally::work_at_peak> read_work(const arguments& args, const floptally::model_config& model,
                                                       const floptally::report& counted,
@@ -172,10 +123,12 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
     return {{floptally::flop_counter(model, counted.counted_as, plan).evaluate(counted.batch), peak_of(args).tflops}};
 }
 
-/// The time that components need at the memory's bandwidth, where that is known. Bytes of adapters are not counted.
+/// The time that components need at the memory's bandwidth, where that is known; each of the microbatches reads the
+/// weights. Bytes of adapters are not counted.
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
-                                                            const std::vector<floptally::work_at_peak>& work) {
+                                                            const std::vector<floptally::work_at_peak>& work,
+                                                            std::uint64_t microbatches) {
     const bool adapts = std::any_of(
         plan.weights.begin(), plan.weights.end(),
         [](const floptally::weight_setting& setting) { return setting.state == floptally::weight_state::lora; });
@@ -183,8 +136,9 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
     if (!tbps || (adapts && !args.text("memory-tbps"))) {
         return {};
     }
-    const floptally::step_bytes moved = bytes_of(args, model, plan);
-    return floptally::memory_time(moved, work, *tbps, batches_of(args));
+    const bool is_said = args.text("batches") || microbatches != 0;
+    const std::uint64_t batches = batches_of(args, std::max<std::uint64_t>(microbatches, 1));
+    return floptally::memory_time(bytes_of(args, model, plan, batches), work, *tbps, batches, is_said);
 }
 
 /// The account of a step from the options, without its time.
@@ -206,17 +160,22 @@ inline floptally::step_account read_account(const arguments& args, const floptal
         floptally::masked_tiles tiles(model.parts, parse_tile(*tile));
         const read_input input(args);
         floptally::add_input(input.get(), model, tiles, spelling);
-        account.masked_tiles =
-            std::vector<floptally::work_at_peak>{{tiles.work(counted.plan), account.step.peak_tflops}};
+        const auto precisions = args.text("precisions");
+        account.masked_tiles = tiles.by_peak(
+            counted.plan, account.step.peak_tflops,
+            precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
+                       : std::vector<floptally::precision_setting>{});
     }
-    account.ranks = read_ranks(args, model, counted);
     if (const auto idle = args.text("idle-gpus")) {
         account.idle_gpus = parse_count(*idle, "idle_gpus", 0, account.step.gpus - 1);
     }
+    const auto [ranks, microbatches] =
+        read_ranks(args, model, counted, account.step.gpus - account.idle_gpus.value_or(0));
+    account.ranks = ranks;
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
     }
-    account.memory_bound = read_memory(args, model, once, account.work);
+    account.memory_bound = read_memory(args, model, once, account.work, microbatches);
     return floptally::with_one_gpu_said(std::move(account));
 }
 
@@ -234,10 +193,16 @@ inline std::string run_waterfall(const arguments& args) {
     const bool says_seconds = times && times->given.seconds && !args.text("seconds");
     account.step.seconds =
         says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
-    const floptally::waterfall made(account);
+    const floptally::waterfall made(times ? with_trace(account, *times) : account);
     std::optional<floptally::component_waterfall> by_component;
     if (times) {
-        by_component.emplace(account, times->given.times);
+        floptally::step_account untraced = account;  // a trace has its own lines of what it has
+        std::erase_if(untraced.apart, [&](const floptally::time_apart& time) {
+            return std::any_of(times->apart.begin(), times->apart.end(), [&](const floptally::time_apart& traced) {
+                return floptally::kind_of(time) == traced.kind;
+            });
+        });
+        by_component.emplace(untraced, times->given.times);
     }
     switch (args.choice("format", {"table", "json", "markdown"})) {
         case 1: {
@@ -245,6 +210,9 @@ inline std::string run_waterfall(const arguments& args) {
             if (times) {
                 out["components"] = floptally::to_json(*by_component);
                 out["notes"] = times->notes;
+                if (!times->lines.empty()) {
+                    out["ranks"] = to_json(times->lines);
+                }
             }
             // Names of kernels and modules may be any bytes.
             return out.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
@@ -254,16 +222,31 @@ inline std::string run_waterfall(const arguments& args) {
                    (times ? show(floptally::to_markdown(*by_component), times->notes, "\n* ") : "");
         default:
             return floptally::to_table(made) +
-                   (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "");
+                   (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "") +
+                   (times && !times->lines.empty() ? "\n" + show_ranks(times->lines) : "");
     }
 }
 
 inline std::string run_whatif(const arguments& args) {
     const floptally::model_config model = read_model(args);
     const floptally::waterfall measured = read_waterfall(args, model);
-    const floptally::step_account other = read_account(args.with_prefix("then-"), model);
-    const floptally::waterfall then = floptally::what_if(other, measured.kernel_rate());
-    const floptally::waterfall bound = floptally::what_if(other, 1);
+    const arguments other_args = args.with_prefix("then-");
+    if (args.flag("best")) {
+        const layout_search search =
+            search_layouts(other_args, model, measured, [&](const std::map<std::string, std::string>& layout) {
+                return read_account(other_args.with(layout), model);
+            });
+        if (args.as_json()) {
+            nlohmann::ordered_json out{
+                {"version", floptally::version}, {"measured", floptally::to_json(measured)}, {"best", to_json(search)}};
+            return out.dump(2) + "\n";
+        }
+        return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
+               show(search);
+    }
+    const floptally::step_account other = read_account(other_args, model);
+    const floptally::waterfall then = floptally::what_if(other, measured);
+    const floptally::waterfall bound = floptally::what_if(other, measured, 1);
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
                                    {"measured", floptally::to_json(measured)},
@@ -280,7 +263,7 @@ inline std::string run_whatif(const arguments& args) {
     put("bound: kernels at their peak", bound);
     return table + fmt::format(
                        "kernels reach {:.2f} % of their peak, and all that is not known is in that; times apart are "
-                       "kept, messages take none\n",
+                       "kept, of communication what is not waiting\n",
                        100 * measured.kernel_rate());
 }
 

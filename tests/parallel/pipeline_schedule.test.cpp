@@ -3,6 +3,7 @@
 // Schedules against a clock that ticks: at each tick every rank goes on with its pass, or begins its next one if all
 // that this needs has ended; and against the bubbles that the papers state for equal stages.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -17,6 +18,8 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "golden.hpp"
+#include "pipeline_simulation.hpp"
 
 namespace pipeline_schedule_test {
 namespace {
@@ -30,7 +33,8 @@ using floptally::rank_times;
 using kind = pipeline_pass::kind;
 
 constexpr pipeline_schedule all_schedules[] = {pipeline_schedule::gpipe, pipeline_schedule::one_f_one_b,
-                                               pipeline_schedule::interleaved, pipeline_schedule::zero_bubble};
+                                               pipeline_schedule::interleaved, pipeline_schedule::zero_bubble,
+                                               pipeline_schedule::zb_v};
 
 /// Tick by tick; a pass of no length ends at the tick at which it begins.
 pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& work, bool split) {
@@ -95,7 +99,7 @@ pipeline_run ticked(const pipeline_order& order, const std::vector<chunk_work>& 
 }
 
 std::uint64_t vpp_of(pipeline_schedule how, std::uint64_t vpp) {
-    return how == pipeline_schedule::interleaved ? vpp : 1;
+    return how == pipeline_schedule::interleaved ? vpp : how == pipeline_schedule::zb_v ? 2 : 1;
 }
 
 }  // namespace
@@ -115,7 +119,7 @@ TEST_CASE("A pipeline of any stages takes what a clock that ticks says") {
                     chunk = {up_to(6), up_to(6), up_to(6)};
                 }
                 const pipeline_run counted = order.run(work);
-                const pipeline_run expected = ticked(order, work, how == pipeline_schedule::zero_bubble);
+                const pipeline_run expected = ticked(order, work, floptally::splits_backward(how));
                 CAPTURE(static_cast<int>(how), pp, vpp, microbatches);
                 REQUIRE(counted.makespan == expected.makespan);
                 REQUIRE(counted.busy == expected.busy);
@@ -132,11 +136,12 @@ TEST_CASE("Every rank runs each pass of its chunks once") {
             for (std::uint64_t rank = 0; rank < pp; ++rank) {
                 std::set<std::tuple<kind, std::uint64_t, std::uint64_t>> seen;
                 for (const pipeline_pass& pass : order.ranks()[rank]) {
-                    CHECK(pass.chunk % pp == rank);
+                    CHECK((how == pipeline_schedule::zb_v && pass.chunk >= pp ? 2 * pp - 1 - pass.chunk
+                                                                              : pass.chunk % pp) == rank);
                     CHECK(pass.microbatch < 2 * pp);
                     CHECK(seen.insert({pass.what, pass.chunk, pass.microbatch}).second);
                 }
-                CHECK(seen.size() == (how == pipeline_schedule::zero_bubble ? 3 : 2) * vpp * 2 * pp);
+                CHECK(seen.size() == (floptally::splits_backward(how) ? 3 : 2) * vpp * 2 * pp);
             }
         }
     }
@@ -182,6 +187,119 @@ TEST_CASE("1F1B and ZB-H1 hold as many microbatches as Megatron's warm-up, gpipe
     }
 }
 
+namespace {
+
+pipeline_simulation::result simulated(const pipeline_order& order, const std::vector<chunk_work>& work, bool split) {
+    return pipeline_simulation::simulate(
+        {order.ranks().begin(), order.ranks().end()}, order.chunks(), split, [&](const pipeline_pass& pass) {
+            const chunk_work& of =
+                work.size() == order.chunks() ? work[pass.chunk] : work[pass.microbatch * order.chunks() + pass.chunk];
+            return static_cast<double>(pass.what == kind::forward            ? of.forward
+                                       : pass.what == kind::backward_weights ? of.backward_weights
+                                       : split                               ? of.backward_data
+                                                                             : of.backward_data + of.backward_weights);
+        });
+}
+
+}  // namespace
+
+TEST_CASE("F84: orders are those of torch.distributed.pipelining") {
+    const nlohmann::json file = golden("pipelines.json");
+    std::size_t compared = 0;
+    for (const nlohmann::json& expected : file["orders"]) {
+        const std::string name = expected["schedule"];
+        const pipeline_schedule how = name == "zb_v"          ? pipeline_schedule::zb_v
+                                      : name == "zero_bubble" ? pipeline_schedule::zero_bubble
+                                                              : pipeline_schedule::interleaved;
+        const std::uint64_t pp = expected["pp"];
+        const pipeline_order order(how, pp, expected["vpp"], expected["microbatches"]);
+        for (std::uint64_t rank = 0; rank < pp; ++rank) {
+            std::string text;
+            for (const pipeline_pass& pass : order.ranks()[rank]) {
+                text += (text.empty() ? "" : " ");
+                text += "FBW"[static_cast<std::size_t>(pass.what)];
+                text += std::to_string(pass.chunk) + "." + std::to_string(pass.microbatch);
+            }
+            CAPTURE(name, pp, rank, order.microbatches());
+            REQUIRE(text == expected["ranks"][rank]);
+        }
+        ++compared;
+    }
+    CHECK(compared == 60);
+}
+
+TEST_CASE("F84: zero bubble schedules hold as much as 1F1B, with the activations that weights still wait for") {
+    for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
+        for (const std::uint64_t microbatches : {pp, 2 * pp, std::uint64_t{64}}) {
+            const auto most = [&](pipeline_schedule how, const chunk_work& one) {
+                const std::uint64_t vpp = vpp_of(how, 1);
+                const pipeline_order order(how, pp, vpp, microbatches);
+                const auto made = simulated(order, std::vector<chunk_work>(pp * vpp, one), splits_backward(how));
+                // An order holds as much at any times.
+                CHECK(order.most_held(std::vector<std::uint64_t>(pp * vpp, 1)) == made.held);
+                for (std::uint64_t chunk = 0; chunk < pp * vpp; ++chunk) {
+                    const pipeline_pass first{kind::forward, chunk, 0};
+                    const auto& own = order.ranks()[order.rank_of(chunk)];
+                    CHECK(std::find(own.begin(), own.end(), first) != own.end());
+                }
+                return *std::max_element(made.held.begin(), made.held.end());
+            };
+            CAPTURE(pp, microbatches);
+            for (const chunk_work one : {chunk_work{1, 1, 1}, chunk_work{2, 3, 1}, chunk_work{3, 2, 2}}) {
+                CHECK(most(pipeline_schedule::one_f_one_b, one) == pp);
+                CHECK(most(pipeline_schedule::zero_bubble, one) == pp);
+                CHECK(most(pipeline_schedule::zb_v, one) <= 2 * pp);  // of half the layers each
+            }
+        }
+    }
+}
+
+TEST_CASE("F84: once they have begun, equal ranks of ZB-V do not wait where all three passes are alike") {
+    for (const std::uint64_t pp : {1U, 2U, 4U, 8U}) {
+        for (const std::uint64_t microbatches : {2 * pp, 3 * pp, std::uint64_t{64}}) {
+            const pipeline_order order(pipeline_schedule::zb_v, pp, 2, microbatches);
+            const auto made = simulated(order, std::vector<chunk_work>(2 * pp, {1, 1, 1}), true);
+            for (std::uint64_t rank = 0; rank < pp; ++rank) {
+                CAPTURE(pp, microbatches, rank);
+                CHECK(made.busy[rank] == static_cast<double>(6 * microbatches));
+                CHECK(made.span[rank] == made.busy[rank]);
+            }
+        }
+    }
+}
+
+TEST_CASE("F84: a fitted ZB-H1 never ends after 1F1B, and holds no more, whatever its stages and microbatches") {
+    std::mt19937_64 random(17);
+    const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
+    std::size_t sooner = 0;
+    std::size_t published_later = 0;
+    for (int repeat = 0; repeat < 600; ++repeat) {
+        const std::uint64_t pp = 1 + up_to(7);
+        const std::uint64_t microbatches = 1 + up_to(20);
+        const bool alike = repeat % 3 == 0;
+        std::vector<chunk_work> work(alike ? pp : pp * microbatches);
+        for (chunk_work& chunk : work) {
+            const std::uint64_t small = up_to(2);  // one pass may be far shorter than the others
+            chunk = {up_to(small == 0 ? 1 : 20), up_to(small == 1 ? 1 : 20), up_to(small == 2 ? 1 : 20)};
+        }
+        const pipeline_order plain(pipeline_schedule::one_f_one_b, pp, 1, microbatches);
+        const pipeline_order made = pipeline_order::fitted(pipeline_schedule::zero_bubble, pp, 1, microbatches, work);
+        const auto first = simulated(plain, work, false);
+        const auto second = simulated(made, work, true);
+        CAPTURE(pp, microbatches, repeat);
+        REQUIRE(static_cast<double>(made.run(work).makespan) == second.makespan);
+        REQUIRE(second.makespan <= first.makespan);
+        sooner += second.makespan < first.makespan ? 1 : 0;
+        for (std::uint64_t rank = 0; rank < pp; ++rank) {
+            REQUIRE(second.held[rank] <= std::min(pp, microbatches));
+        }
+        const pipeline_order published(pipeline_schedule::zero_bubble, pp, 1, microbatches);
+        published_later += simulated(published, work, true).makespan > first.makespan ? 1 : 0;
+    }
+    CHECK(sooner > 300);
+    CHECK(published_later > 0);  // its order knows no work: that is why there is a fitted one
+}
+
 TEST_CASE("The interleaved order is that of Megatron-LM") {
     // pp 2, two chunks a rank, 4 microbatches. Rank 0 warms up with 2·(2-1-0) + (2-1)·2 = 4 forward passes: both of its
     // chunks (0 and 2) with microbatches 0 and 1; then microbatches 2 and 3 while the first ones come back.
@@ -202,6 +320,7 @@ TEST_CASE("A schedule that cannot be is a named error") {
     CHECK(made(pipeline_schedule::one_f_one_b, 2, 1, 0) == "microbatches: must be at least 1, got 0");
     CHECK(made(pipeline_schedule::interleaved, 2, 0, 4) == "vpp: must be at least 1, got 0");
     CHECK(made(pipeline_schedule::one_f_one_b, 2, 2, 4) == "vpp: must be 1 in the schedule \"1f1b\", got 2");
+    CHECK(made(pipeline_schedule::zb_v, 2, 1, 4) == "vpp: must be 2 in the schedule \"zb_v\", got 1");
     CHECK(made(pipeline_schedule::interleaved, 4, 2, 6) ==
           "microbatches: must be a multiple of pp, 4, in the interleaved schedule, got 6");
     CHECK(made(pipeline_schedule::gpipe, 4096, 1, 65536) ==

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import pathlib
 import pickle
@@ -287,6 +288,46 @@ def test_a_trace_is_read_as_the_program_reads_it(tmp_path: pathlib.Path) -> None
     assert again is not None and again.to_table() == table.to_table() and again.notes == table.notes
     html = table._repr_html_()
     assert html.count("<tr>") == len(table.lines) + 2 and "not timed" in html
+    packed = tmp_path / "trace.json.gz"  # F85
+    packed.write_bytes(gzip.compress(TRACE.read_bytes()))
+    assert work.waterfall(gpus=1, peak_tflops=0.1, trace=packed, modules="TinyForCausalLM=loss").to_dict() == made.to_dict()
+    packed.write_bytes(packed.read_bytes()[:-20])
+    with pytest.raises(floptally.Error, match="^trace: is a broken gzip file: "):
+        work.waterfall(gpus=1, peak_tflops=0.1, trace=packed)
+
+
+def test_traces_of_several_ranks_are_read_as_the_program_reads_them(tmp_path: pathlib.Path) -> None:
+    config, slow = tmp_path / "tiny.json", tmp_path / "slow.json"
+    config.write_text(json.dumps(TINY))
+    traces = SOURCE / "tests" / "golden" / "traces"
+    rank = json.loads((traces / "gpu_step.json").read_text())
+    for event in rank["traceEvents"]:  # this rank waits longer in its collectives, and the step with it
+        if "nccl" in event.get("name", "").lower() and event.get("cat") == "kernel":
+            event["dur"] += 100
+    slow.write_text(json.dumps(rank))
+    work = floptally.cost(TINY).flops(lengths=[128, 128])
+    command = ["waterfall", "--config", config, "--lengths", "128,128", "--gpus", 2, "--peak-tflops", 10]
+    account: dict[str, Any] = {"gpus": 2, "peak_tflops": 10}
+    for options, more in (([], {}), (["--apart", "optimizer=0.0001"], {"apart": {"optimizer": 0.0001}})):
+        for paths in ([traces / "gpu_step.json"], [traces / "gpu_step.json", traces / "gpu_step.json.gz"],
+                      [slow, str(traces / "gpu_step.json.gz")]):  # fmt: skip
+            plain = ",".join(str(path).removesuffix(".gz") for path in paths)  # the package's program is without zlib
+            out = json.loads(printed(*command, *options, "--trace", plain, "--format", "json"))
+            made = work.waterfall(trace=paths, **account, **more)
+            assert made.components is not None and out.pop("components") == json.loads(made.components.to_json())
+            assert out.pop("notes") == made.components.notes
+            assert out.pop("ranks", []) == [vars(line) for line in made.ranks]
+            assert out == made.to_dict()
+            assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+            assert made.what_if().seconds == pytest.approx(made.seconds, rel=1e-9)
+    assert len(made.ranks) == 2 and made.ranks[0].waiting > made.ranks[1].waiting == 0
+    assert "waiting" in repr(made.ranks[0])
+    assert made.what_if(apart=None).seconds < made.what_if(gpus=2).seconds
+    assert not by_step(made.what_if(apart=None))["elementwise"].is_known
+    assert not by_step(made.what_if(rank_work=None))["imbalance"].is_known
+    assert by_step(made.what_if(apart={"optimizer": 0.5}))["elementwise"].is_known
+    with pytest.raises(floptally.Error, match="^trace: cannot read "):
+        work.waterfall(trace=[slow, tmp_path / "none.json"], **account)
 
 
 def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp_path: pathlib.Path) -> None:
@@ -299,7 +340,9 @@ def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp
         ({"component_times": TIMES, "modules": "a=b"}, "modules: is given without trace, whose modules it names"),
         ({"trace": TRACE, "modules": 3}, "modules: must be a str, got 3"),
         ({"trace": TRACE, "modules": "a"}, "modules[0]: must be PATTERN=NAME"),
-        ({"trace": 3}, "trace: must be a path, got 3"),
+        ({"trace": 3}, "trace: must be a path, or a list of a path for each rank, got 3"),
+        ({"trace": []}, "trace: must be a path, or a list of a path for each rank, got []"),
+        ({"trace": [TRACE, 3]}, "trace: must be a path, or a list of a path for each rank, got ["),
         ({"trace": tmp_path / "none.json"}, "trace: cannot read "),
         ({"component_times": tmp_path / "none.json"}, "component_times: cannot be read from "),
         ({"component_times": bad}, "component_times: cannot be read from "),

@@ -53,7 +53,8 @@ def test_lines_by_hand() -> None:
     # Three GPUs compute for 0.9 s: 2.7, of which a third waits for the one that has 6 where the mean is 4.
     assert line["imbalance"].gpu_nanoseconds == 900_000_000 and line["imbalance"].points == pytest.approx(-22.5)
     assert line["idle_gpus"].gpu_nanoseconds == 1_000_000_000
-    assert line["apart"].gpu_nanoseconds == 300_000_000 and line["apart"].name == "data wait"
+    assert line["data_wait"].gpu_nanoseconds == 300_000_000 and line["data_wait"].name == "data wait"
+    assert "apart" not in line and not line["communication"].is_known
     assert line["kernels"].gpu_nanoseconds == 1_800_000_000 - 450_000_000
     assert made.kernel_rate == pytest.approx(0.25)
     assert made.gpu_nanoseconds == 4_000_000_000
@@ -92,17 +93,18 @@ def test_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> 
             row_length=draw.choice([None, 4096, 5000]),
             plan=floptally.Plan(recompute=draw.choice(["none", "full", "attention"])),
         )
-        gpus = draw.randint(1, 3000)
+        gpus = 4 * draw.randint(1, 750) if draw.random() < 0.7 else draw.randint(1, 3000)
         account: dict[str, Any] = {"gpus": gpus, "peak_tflops": draw.uniform(100, 2000)}
         if draw.random() < 0.5:
             account["apart"] = {f"t{i}": draw.uniform(0, 1e-3) for i in range(draw.randint(0, 3))}
+            account["apart"] |= draw.choice([{}, {"exposed_communication": 1e-3}, {"transfer": 1e-3, "optimizer": 1e-3}])
         if gpus > 1 and draw.random() < 0.5:
-            account["idle_gpus"] = draw.randint(0, gpus - 1)
+            account["idle_gpus"] = draw.randint(0, (gpus - 1) // 4) * 4
         if draw.random() < 0.4:
             account["rank_work"] = [draw.randint(0, 9) + 1 for _ in range(draw.randint(1, 8))]
-        elif draw.random() < 0.5:
+        elif gpus % 4 == 0 and draw.random() < 0.7:
             account |= {"pp": draw.choice([1, 2, 4]), "microbatches": 4 * draw.randint(1, 4),
-                        "schedule": draw.choice(["gpipe", "1f1b", "zero_bubble"])}  # fmt: skip
+                        "schedule": draw.choice(["gpipe", "1f1b", "zero_bubble", "zb_v"])}  # fmt: skip
         needed = 1000 * work.executed_total / 1e12 / account["peak_tflops"]
         seconds = draw.uniform(1, 3) * needed / (gpus - account.get("idle_gpus", 0)) + 0.004
         made = work.waterfall(seconds=seconds, **account)
@@ -247,8 +249,13 @@ def test_what_if_keeps_what_is_not_given(mistral: floptally.Cost) -> None:
 
 def test_one_gpu_waits_for_no_other() -> None:
     made = linear(12).waterfall(seconds=1, gpus=1, peak_tflops=100, masked_tiles=0)
-    assert [line.step for line in made.lines if not line.is_known] == ["memory_bound"]
-    assert made.lines[-1].note == "with what is not known: bound by memory"
+    assert [line.step for line in made.lines if not line.is_known] == [
+        "data_wait", "optimizer", "elementwise", "launches", "memory_bound",
+    ]  # fmt: skip
+    assert made.lines[-1].note == (
+        "with what is not known: data wait, optimizer, element-wise kernels, no kernel runs, bound by memory"
+    )
+    assert by_step(made)["communication"].note == "one GPU has nobody to talk to"
 
 
 def test_what_is_shown_is_one_text(mistral: floptally.Cost) -> None:
@@ -312,13 +319,26 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
             {"rank_work": {"largest": 9, "sum": 2, "ranks": 2}},
             "ranks: the largest work of 2 ranks must lie between their mean and their sum, got 9 of 2",
         ),
-        ({"rank_work": [1], "pp": 2, "microbatches": 2}, "rank_work: is given beside pp, whose ranks have the work"),
+        ({"rank_work": [1, 2, 3], "pp": 2, "microbatches": 2, "replicas": 2},
+         "rank_work: must have a number for each of 2 replicas, got 3"),
+        ({"rank_work": {"largest": 1}, "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints beside pp"),
+        ({"rank_work": [], "pp": 2, "microbatches": 2}, "rank_work: must be a list of ints, got ()"),
+        ({"replicas": 2}, "pp: is missing; replicas is of a pipeline"),
+        ({"layers_of_chunks": [1]}, "pp: is missing; layers_of_chunks is of a pipeline"),
+        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32]}, "layers_of_chunks: must be 2 numbers, pp x vpp, got 1"),
+        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [32, 1]}, "layers: the pipeline is split for 33"),
+        ({"pp": 2, "microbatches": 2, "layers_of_chunks": [16, 16], "num_layers_in_last_pipeline_stage": 16},
+         "num_layers_in_last_pipeline_stage: is given beside layers_of_chunks, which says all"),
+        ({"pp": 4, "microbatches": 2, "idle_gpus": 1}, "gpus: must be a multiple of 4 ranks, pp x replicas, where they are"),
+        ({"pp": 2, "microbatches": []}, "microbatches: must be one at least, and as many in each replica"),
+        ({"pp": 2, "microbatches": [3]}, "microbatches: must be an int, a list of floptally.Breakdown, or"),
         ({"vpp": 2}, "pp: is missing; vpp is of a pipeline"),
         ({"pp": 2}, "microbatches: is missing; a pipeline runs so many"),
-        ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, "
+        ({"pp": 2, "microbatches": 4, "schedule": "1f1d"}, "schedule: must be one of gpipe, 1f1b, interleaved, zero_bubble, zb_v, "
                                                           "got \"1f1d\"; did you mean '1f1b'?"),
-        ({"pp": 3, "microbatches": 4}, "layers: 32 must be a multiple of the 3 pipeline stages"),
+        ({"gpus": 3, "pp": 3, "microbatches": 4}, "layers: 32 must be a multiple of the 3 pipeline stages"),
         ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
+        ({"pp": 2, "vpp": 2, "microbatches": 4, "schedule": "zero_bubble"}, "vpp: must be 1 in the schedule"),
         ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),
         ({"seconds": 1e-6}, "seconds: the work needs "),
     ],
@@ -361,7 +381,7 @@ def test_other_mistakes_are_named_too(mistral: floptally.Cost) -> None:
 
 
 def test_the_program_prints_the_same() -> None:
-    options = ["--config", str(CONFIG), "--lengths", "4096,2048", "--row-length", "8192", "--seconds", "1.6", "--gpus", "4",
+    options = ["--config", str(CONFIG), "--lengths", "4096,2048", "--row-length", "8192", "--seconds", "1.6", "--gpus", "5",
                "--peak-tflops", "989", "--precisions", "mlp=1979", "--recompute", "full", "--repeated", "lm_head=2",
                "--tile", "128x64", "--pp", "2", "--vpp", "2", "--microbatches", "8", "--idle-gpus", "1",
                "--apart", "wait=0.1"]  # fmt: skip
@@ -370,7 +390,7 @@ def test_the_program_prints_the_same() -> None:
     tiles = floptally.MaskedTiles(cost, (128, 64))
     tiles.add(lengths=[4096, 2048], row_length=8192)
     made = cost.flops(lengths=[4096, 2048], row_length=8192, plan=plan).waterfall(
-        seconds=1.6, gpus=4, peak_tflops=989, precisions="mlp=1979", masked_tiles=tiles, pp=2, vpp=2,
+        seconds=1.6, gpus=5, peak_tflops=989, precisions="mlp=1979", masked_tiles=tiles, pp=2, vpp=2,
         microbatches=8, idle_gpus=1, apart={"wait": 0.1},
     )  # fmt: skip
 
@@ -381,6 +401,102 @@ def test_the_program_prints_the_same() -> None:
     assert printed("table") == made.to_table()
     assert printed("markdown") == made.to_markdown()
     assert json.loads(printed("json")) == made.to_dict()
+
+
+EVEN = "--lengths 512,512,512,512,512,512,512,512"
+PIPELINES: list[tuple[str, dict[str, Any]]] = [
+    ("--pp 4 --microbatches 8 --schedule zero_bubble", {"pp": 4, "microbatches": 8, "schedule": "zero_bubble"}),
+    ("--pp 4 --microbatches 8 --schedule zb_v", {"pp": 4, "microbatches": 8, "schedule": "zb_v"}),
+    ("--pp 2 --microbatches 8 --replicas 2", {"pp": 2, "microbatches": 8, "replicas": 2}),
+    ("--pp 2 --microbatches 4 --rank-work 5,3 --apart exposed_communication=0.9,data_wait=0.02",
+     {"pp": 2, "microbatches": 4, "rank_work": [5, 3], "apart": {"exposed_communication": 0.9, "data_wait": 0.02}}),
+    ("--pp 4 --microbatches 4 --layers-of-chunks 5,9,9,9", {"pp": 4, "microbatches": 4, "layers_of_chunks": [5, 9, 9, 9]}),
+    ("--pp 4 --microbatches 4 --num-layers-in-first-pipeline-stage 5 --num-layers-in-last-pipeline-stage 7",
+     {"pp": 4, "microbatches": 4, "num_layers_in_first_pipeline_stage": 5, "num_layers_in_last_pipeline_stage": 7}),
+    ("--pp 2 --microbatches 4 --account-for-embedding-in-pipeline-split true --account-for-loss-in-pipeline-split true "
+     "--precisions mlp@0-9=200", {"pp": 2, "microbatches": 4, "account_for_embedding_in_pipeline_split": True,
+                                  "account_for_loss_in_pipeline_split": True, "precisions": "mlp@0-9=200"}),
+    ("--pp 4 --microbatches 8 --memory-tbps 3.35", {"pp": 4, "microbatches": 8, "memory_tbps": 3.35}),
+    ("--memory-tbps 0.01", {"memory_tbps": 0.01}),
+    ("--apart transfer=0.1,optimizer=0.02,elementwise=0.03,launches=0.01,checkpoint=0.04",
+     {"apart": {"transfer": 0.1, "optimizer": 0.02, "elementwise": 0.03, "launches": 0.01, "checkpoint": 0.04}}),
+]  # fmt: skip
+
+
+def json_of_program(command: str, *options: str) -> Any:
+    line = [sys.executable, "-m", "floptally", command, "--config", str(CONFIG), *options, "--format", "json"]
+    return json.loads(subprocess.run(line, capture_output=True, text=True, check=True).stdout)
+
+
+@pytest.mark.parametrize(("options", "account"), PIPELINES)
+def test_pipelines_and_known_lines_are_those_of_the_program(
+    mistral: floptally.Cost, options: str, account: dict[str, Any]
+) -> None:
+    base = [*EVEN.split(), "--seconds", "1.5", "--gpus", "4", "--peak-tflops", "400", *options.split()]
+    made = mistral.flops(lengths=[512] * 8).waterfall(seconds=1.5, gpus=4, peak_tflops=400, **account)
+    assert made.to_dict() == json_of_program("waterfall", *base)
+    assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+    for then, change, work in (
+        ("", {}, None),
+        ("--then-memory-tbps 1 --then-gpus 8", {"memory_tbps": 1, "gpus": 8}, None),
+        ("--then-lengths 900,1024", {}, mistral.flops(lengths=[900, 1024])),
+        ("--then-recompute full", {}, mistral.flops(lengths=[512] * 8, plan=floptally.Plan(recompute="full"))),
+        ("--then-apart data_wait=0.3", {"apart": {"data_wait": 0.3}}, None),
+    ):  # fmt: skip
+        found = json_of_program("whatif", *base, *then.split())
+        assert found["then"] == made.what_if(work=work, **change).to_dict(), then
+        assert found["bound"] == made.what_if(work=work, kernel_rate=1, **change).to_dict(), then
+    assert made.what_if(gpus=8).what_if(gpus=4).seconds == pytest.approx(1.5, rel=1e-12), "as it was measured"
+
+
+def test_unequal_microbatches_are_dealt_as_the_program_deals_them(mistral: floptally.Cost) -> None:
+    lengths = [4096, 100, 900, 2048, 300, 4000, 50, 64]
+    dealt = [[mistral.flops(lengths=[lengths[2 * m + r]]) for m in range(4)] for r in range(2)]
+    work, account = mistral.flops(lengths=lengths), {"seconds": 2, "gpus": 8, "peak_tflops": 400, "pp": 4}
+    made = work.waterfall(microbatches=dealt, **account)
+    options = ["--lengths", ",".join(map(str, lengths)), "--seconds", "2", "--gpus", "8", "--peak-tflops", "400", "--pp", "4"]
+    assert made.to_dict() == json_of_program("waterfall", *options, "--replicas", "2", "--micro-batch-size", "1")
+    assert pickle.loads(pickle.dumps(made)).to_json() == made.to_json()
+    row = [mistral.flops(lengths=lengths[i : i + 2]) for i in range(0, 8, 2)]
+    made = work.waterfall(microbatches=row, **account)
+    assert made.to_dict() == json_of_program("waterfall", *options, "--micro-batch-size", "2")
+    assert by_step(made)["bubble"].points < by_step(work.waterfall(microbatches=4, **account))["bubble"].points
+    wrong: list[tuple[Any, str]] = [
+        (row[1:], "microbatches: are of 6 count together, and the work is of 8"),
+        ([dealt[0], dealt[1][1:]], "microbatches: must be one at least, and as many in each replica"),
+        ([[one.measure(1, gpus=1, peak_tflops=400) for one in row], []], "microbatches: must be one at least"),
+    ]
+    for given, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            work.waterfall(microbatches=given, **account)
+        assert str(raised.value).startswith(text), raised.value
+
+
+def test_the_search_of_the_best_layout_is_that_of_the_program(mistral: floptally.Cost) -> None:
+    account: dict[str, Any] = {"seconds": 0.25, "gpus": 16, "peak_tflops": 989, "pp": 4, "replicas": 4, "microbatches": 8,
+                               "apart": {"transfer": 0.01}}  # fmt: skip
+    options = ["--lengths", "8192,8192,8192,8192", "--seconds", "0.25", "--gpus", "16", "--peak-tflops", "989", "--pp", "4",
+               "--replicas", "4", "--microbatches", "8", "--apart", "transfer=0.01", "--best"]  # fmt: skip
+    work = mistral.flops(lengths=[8192] * 4)
+    made = work.waterfall(**account)
+    for more, choice in (
+        (["--memory-gib", "80"], {"memory_gib": 80}),
+        (["--memory-gib", "40", "--zero", "optimizer", "--activation-gib", "20"],
+         {"memory_gib": 40, "zero": "optimizer", "activation_gib": 20}),
+    ):  # fmt: skip
+        found = json_of_program("whatif", *options, *more)["best"]
+        search = made.best(**choice)  # type: ignore[arg-type]
+        assert search.to_dict() == found and len(search.layouts) > 3 and search.too_large + search.impossible > 0
+    wrong: list[tuple[Any, str]] = [
+        (lambda: made.best(memory_gib=0), "memory_gib: must be a finite number above 0"),
+        (lambda: made.best(memory_gib=1, activation_gib=-1), "activation_gib: must be a finite number above 0"),
+        (lambda: made.what_if(rank_work=[1] * 4).best(memory_gib=1), "best: searches equal stages and microbatches; take"),
+        (lambda: work.waterfall(seconds=1, gpus=4, peak_tflops=989).best(memory_gib=80), "pp: is missing; a search"),
+    ]
+    for call, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            call()
+        assert str(raised.value).startswith(text), raised.value
 
 
 # ---- the page ----
@@ -434,11 +550,11 @@ def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
     assert f"and not {100 * theirs.total / 0.185407 / 989e12:.2f}**" in text
     assert f"**The MFU is {100 * made.mfu:.2f} %" in text
     assert f"the hardware did {100 * made.hfu:.2f} %" in text
-    step = next(floptally_step for language, floptally_step in fenced() if "elementwise  " in floptally_step)
+    step = next(floptally_step for language, floptally_step in fenced() if "element-wise kernels                  39" in floptally_step)
     points = table_of(step)
     assert f"It is the {points['fused attention backward'][1].lstrip('-')} points" in text
-    assert float(points["elementwise"][1]) == pytest.approx(-21.31)
-    assert sum(float(points[name][1]) for name in ("embedding", "no kernel", "NCCL, exposed")) == pytest.approx(-10.66, abs=0.01)
+    assert float(points["element-wise kernels"][1]) == pytest.approx(-21.31)
+    assert sum(float(points[name][1]) for name in ("embedding", "no kernel runs", "exposed communication")) == pytest.approx(-10.66, abs=0.01)
     rate = 100 * work.executed_total / 989e12 / (0.185407 - 0.063508)
     assert f"reach {rate:.1f} % of the peak" in text
     # The published times: 79.900 ms of attention, 33.095 + 8.905 of projections.
@@ -457,7 +573,7 @@ def test_published_numbers_of_the_shuffler_and_of_mimo_are_those_that_the_page_s
         r"patches\{([\d,\s]*)\}", (SOURCE / "tests" / "balance" / "balance.test.cpp").read_text())[1])]  # type: ignore[index]  # fmt: skip
     mean = sum(patches) / 4
     before = max(sum(patches[rank : rank + 8]) for rank in range(0, 32, 8))
-    assert f"was {100 * (1 - mean / before):.1f} % of the 798 ms" in text
+    assert f"of these counts is {100 * (1 - mean / before):.1f} % of 798 ms" in text
     assert f"is still {100 * (1 - mean / 29600):.1f} % of the time" in text  # 29600: of the published rule
     assert f"ends before {798 * mean / before:.0f}." in text
     assert f"Reading** was {100 * 277 / 1075:.0f} points" in text and 1075 - 798 == 277

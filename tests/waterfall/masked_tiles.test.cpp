@@ -106,6 +106,42 @@ TEST_CASE("Masked tiles are the tiles' pairs less the mask's, in each pass as th
     }
 }
 
+TEST_CASE("F80: masked tiles run at the peak of the attention that they are of") {
+    const std::vector<model_part> parts = model_of(mask::causal(), mask::sliding_window(20));
+    const std::vector<model_part> tiled = model_of(tiles_of_window{0}, tiles_of_window{20});
+    const std::vector<std::uint32_t> lengths = {1, 15, 16, 17, 40, 100, 7};
+    masked_tiles counted(parts, {.rows = 16, .keys = 8});
+    counted.add_lengths(lengths);
+    // The second causal and the first windowed layer at 300, all else at 1000; projections at 500 have no tiles.
+    const std::vector<floptally::precision_setting> settings = {
+        {.component = "attention.core", .layers = floptally::index_range{1, 3}, .peak_tflops = 300},
+        {.component = "attention.qkv", .peak_tflops = 500}};
+    const training_plan plan;
+    const auto core_at = [&](const std::vector<model_part>& of, double peak) {
+        const floptally::flop_counter whole(of, floptally::conventions::exact, plan);
+        tally batch{whole.masks()};
+        batch.add_lengths(lengths);
+        for (const floptally::work_at_peak& piece :
+             floptally::mixed_precision(whole, of, plan, settings, 1000).by_peak(batch)) {
+            if (piece.peak_tflops == peak) {
+                return piece.work["attention.core"].total(view::executed);
+            }
+        }
+        return floptally::flops{};
+    };
+    std::uint64_t peaks = 0;
+    for (const floptally::work_at_peak& piece : counted.by_peak(plan, 1000, settings)) {
+        if (piece.peak_tflops == 500) {
+            CHECK(piece.work.total(view::executed) == floptally::flops{});
+            continue;
+        }
+        ++peaks;
+        CHECK(core_at(parts, piece.peak_tflops) + piece.work.total(view::executed) ==
+              core_at(tiled, piece.peak_tflops));
+    }
+    CHECK(peaks == 2);
+}
+
 TEST_CASE("Masked tiles look at slots, as kernels do, and keep the batch") {
     const std::vector<model_part> parts = model_of(mask::causal(), mask::causal());
     masked_tiles slots(parts, {.rows = 16, .keys = 8});

@@ -39,7 +39,15 @@ from ._core import (
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
-from ._waterfall import ComponentLine, ComponentWaterfall, Waterfall, WaterfallLine
+from ._waterfall import (
+    ComponentLine,
+    ComponentWaterfall,
+    LayoutSearch,
+    PipelineLayout,
+    RankLine,
+    Waterfall,
+    WaterfallLine,
+)
 
 if TYPE_CHECKING:
     from . import adopt, callbacks, distributed, module_times, plots, sampler
@@ -56,6 +64,7 @@ __all__ = [
     "Cost",
     "DeviceTally",
     "Error",
+    "LayoutSearch",
     "LeftOut",
     "Mask",
     "MaskedTiles",
@@ -63,7 +72,9 @@ __all__ = [
     "Meter",
     "Overflow",
     "ParallelLayout",
+    "PipelineLayout",
     "Plan",
+    "RankLine",
     "Row",
     "Scope",
     "Tally",

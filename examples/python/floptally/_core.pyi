@@ -637,16 +637,23 @@ class Breakdown:
         masked_tiles: MaskedTiles | int | None = None,
         pp: int | None = None,
         vpp: int | None = None,
-        microbatches: int | None = None,
+        microbatches: int | Sequence[Breakdown] | Sequence[Sequence[Breakdown]] | None = None,
         schedule: Schedule | None = None,
+        replicas: int | None = None,
+        layers_of_chunks: Sequence[int] | None = None,
+        num_layers_in_first_pipeline_stage: int | None = None,
+        num_layers_in_last_pipeline_stage: int | None = None,
+        account_for_embedding_in_pipeline_split: bool | None = None,
+        account_for_loss_in_pipeline_split: bool | None = None,
         memory_tbps: float | None = None,
         batches: int | None = None,
         weight_bits: int | None = None,
         gradient_bits: int | None = None,
         activation_bits: int | None = None,
         cache_bits: int | None = None,
+        distinct_experts: int | None = None,
         component_times: str | PathLike[str] | Mapping[str, Any] | TimesComponents | None = None,
-        trace: str | PathLike[str] | None = None,
+        trace: str | PathLike[str] | Sequence[str | PathLike[str]] | None = None,
         modules: str | None = None,
     ) -> Waterfall:
         """Where the time of a step went that did this work: from the peak down to the MFU, a line for each cause.
@@ -662,24 +669,38 @@ class Breakdown:
             precision: of that peak; "bf16" where it is not given.
             precisions: of components and layers, "mlp=fp8,@1-30=fp8".
             clock_mhz: of the accelerator's boost peak.
-            apart: {name: seconds} of the step that are no work: data wait, exposed communication, the optimizer.
+            apart: {name: seconds} of the step that are no work. "exposed communication", "data wait", "optimizer",
+                "elementwise" and "launches" have lines of their own; "transfer" is communication without the waiting
+                for other ranks, which is taken out of the former where it is known.
             rank_work: own work of each rank in any unit, [ranks] ints; or {"largest", "sum", "ranks"}, as two
-                reductions give it.
+                reductions give it. With `pp` that of each replica.
             idle_gpus: of `gpus`, those that run none of the work.
             masked_tiles: a MaskedTiles of the same batch, or the FLOPs that kernels ran on masked pairs as an int.
             pp: ranks of a pipeline, over which the model's layers are dealt.
             vpp: chunks of layers on each of them; 1 where it is not given.
-            microbatches: that each pipeline runs in the step.
-            schedule: "gpipe", "1f1b", "interleaved" or "zero_bubble"; 1f1b, or interleaved where vpp is above 1.
+            microbatches: that each pipeline runs in the step, all alike; or the work of each, [microbatches] Breakdowns,
+                or [replicas][microbatches], which add up to this one.
+            schedule: "gpipe", "1f1b", "interleaved", "zero_bubble" (ZB-H1) or "zb_v"; 1f1b, or interleaved where vpp is
+                above 1.
+            replicas: pipelines beside each other; 1, or as many as `rank_work` or `microbatches` have.
+            layers_of_chunks: layers of each chunk of the pipeline in forward order, [pp x vpp] ints.
+            num_layers_in_first_pipeline_stage: as Megatron-LM's, as the three below.
+            num_layers_in_last_pipeline_stage: the others share the rest.
+            account_for_embedding_in_pipeline_split: True: the embedding takes the place of a layer.
+            account_for_loss_in_pipeline_split: True: the lm_head takes the place of a layer.
             memory_tbps: bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`.
-            batches: microbatches of all replicas, each of which reads the weights; 1 where it is not given.
+            batches: microbatches of all replicas, each of which reads the weights; those of the pipelines, else 1, where it
+                is not given.
             weight_bits: of a weight as it is read; 16 where it is not given, as the three below.
             gradient_bits: of a weight's gradient.
             activation_bits: of an operand or a result.
             cache_bits: of a cached key or value.
+            distinct_experts: whose weights were read, over all layers and batches, as measured.
             component_times: measured times of components: a ModuleTimer, what its times() returns, or the path of such
                 a file.
-            trace: the path of a step's trace, as torch.profiler's export_chrome_trace writes it.
+            trace: the path of a step's trace, as torch.profiler's export_chrome_trace writes it, packed by gzip too; or
+                a list of a path for each rank, whose waiting is told apart from transfer. What it says of the step is
+                in the lines, but for what is given.
             modules: components of modules in the trace, before the usual ones: "*.mixer=mamba".
         """
     def bytes(
@@ -1269,8 +1290,15 @@ def _mbu(
     distinct_experts: int | None = None,
 ) -> tuple[float, bool, float | None]:
     """What `Bytes.mbu` is."""
-def _times_of_trace(work: Breakdown, path: str, modules: str | None) -> tuple[str, list[str]]:
-    """Measured times of a trace: their JSON and notes."""
+def _fitting_pipelines(
+    work: Breakdown, pipeline_ranks: int, microbatches: int, gpus_of_stage: int, memory_gib: float, zero: str,
+    activation_gib: float | None,
+) -> tuple[list[dict[str, Any]], int, int, str]:
+    """Pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
+def _times_of_traces(
+    work: Breakdown, paths: list[str], modules: str | None
+) -> tuple[str, str, list[str], list[dict[str, float]]]:
+    """Measured times of the traces of a step's ranks and what else they say of it as JSON, notes, and each rank's step."""
 def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]:
     """Steps and layers of a log's text, a tuple each."""
 def _line_text(line: Any) -> str:

@@ -3,11 +3,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
+import gzip
 import json
 import os
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+import shutil
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +22,7 @@ from ._html import to_html
 
 if TYPE_CHECKING:
     from ._core import Accelerator, Breakdown, MaskedTiles
-    from ._words import Precision, Schedule
+    from ._words import Precision, Schedule, ZeroStates
 
 STAYS: Any = ...  # a choice that is not given
 
@@ -80,6 +85,77 @@ class ComponentLine:
 
     def __repr__(self) -> str:
         return f"<ComponentLine {self.name}: {self.points_lost:.2f} points lost>"
+
+
+@dataclass(frozen=True, repr=False)
+class RankLine:
+    """A rank's step, from its trace. All are seconds of one device, and all but hidden add up to the step.
+
+    seconds: of the step.
+    computing: kernels of counted work, and those that no pattern knows.
+    besides: the optimizer, data, element-wise kernels.
+    transfer: communication that no computation hides, without waiting.
+    waiting: for other ranks, inside communication that nothing hides.
+    idle: no kernel runs.
+    hidden: communication beside computation, which costs no time of its own.
+    """
+
+    seconds: float
+    computing: float
+    besides: float
+    transfer: float
+    waiting: float
+    idle: float
+    hidden: float
+
+    def __repr__(self) -> str:
+        return f"<RankLine: {self.computing:.6g} of {self.seconds:.6g} s computing, {self.waiting:.6g} s waiting>"
+
+
+@dataclass(frozen=True)
+class PipelineLayout:
+    """A pipeline that fits the memory, and how long its step would take.
+
+    pp: ranks of a pipeline.
+    replicas: pipelines beside each other.
+    vpp: chunks of layers on each rank.
+    microbatches: that each pipeline runs in the step.
+    schedule: its word, as `Breakdown.waterfall` takes it.
+    memory_gib: GiB of the rank with the most: states, and activations where they were given.
+    seconds: of the step, with kernels that reach what they reach now.
+    mfu: of that step; 0.412 is 41.2 %.
+    mfu_bound: the same with kernels at their peak.
+    """
+
+    pp: int
+    replicas: int
+    vpp: int
+    microbatches: int
+    schedule: str
+    memory_gib: float
+    seconds: float
+    mfu: float
+    mfu_bound: float
+
+
+@dataclass(frozen=True)
+class LayoutSearch:
+    """Pipelines that fit the memory, soonest first, and what the search left out.
+
+    layouts: PipelineLayout of each.
+    too_large: how many do not fit the memory.
+    impossible: how many have layers or microbatches that do not divide.
+    kept: the choices that all of them share.
+    """
+
+    layouts: list[PipelineLayout]
+    too_large: int
+    impossible: int
+    kept: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the program prints as JSON, as a dict."""
+        return asdict(self)
 
 
 class ComponentWaterfall:
@@ -146,12 +222,15 @@ class Waterfall:
     `Breakdown.waterfall()` makes one. str() is a table, in a notebook too; `floptally.plots.waterfall` is the picture.
     """
 
-    def __init__(self, work: Breakdown, said: Said, kernel_rate: float | None = None) -> None:
-        """kernel_rate: that of the kernels of another step; None where this one was measured."""
-        self._work, self._said, self._rate = work, said, kernel_rate
-        given = {name: said[name] for name in said if name != "notes"}
+    def __init__(
+        self, work: Breakdown, said: Said, kernel_rate: float | None = None, measured: Waterfall | None = None
+    ) -> None:
+        """kernel_rate: that of the kernels of another step. measured: the step that was measured; None of itself."""
+        self._work, self._said, self._rate, self._measured = work, said, kernel_rate, measured
+        given = {name: said[name] for name in said if name not in ("notes", "ranks")}
         made: Any = work  # whose method takes the keywords of waterfall()
-        self._texts = made._waterfall(**given, kernel_rate=kernel_rate)
+        base = None if measured is None else measured._texts["measured"]
+        self._texts: dict[str, Any] = made._waterfall(**given, kernel_rate=kernel_rate, measured=base)
         self._found: dict[str, Any] = json.loads(self._texts["json"])
 
     @property
@@ -204,6 +283,11 @@ class Waterfall:
         texts = self._texts["components"]
         return None if texts is None else ComponentWaterfall(texts, self.gpus, self._said.get("notes", []))
 
+    @property
+    def ranks(self) -> list[RankLine]:
+        """RankLine of each rank in the order of its trace; empty where no traces of several ranks were given."""
+        return [RankLine(**line) for line in self._said.get("ranks", [])]
+
     @checked
     def what_if(
         self,
@@ -222,14 +306,21 @@ class Waterfall:
         masked_tiles: MaskedTiles | int | None = STAYS,
         pp: int | None = STAYS,
         vpp: int | None = STAYS,
-        microbatches: int | None = STAYS,
+        microbatches: int | Sequence[Breakdown] | Sequence[Sequence[Breakdown]] | None = STAYS,
         schedule: Schedule | None = STAYS,
+        replicas: int | None = STAYS,
+        layers_of_chunks: Sequence[int] | None = STAYS,
+        num_layers_in_first_pipeline_stage: int | None = STAYS,
+        num_layers_in_last_pipeline_stage: int | None = STAYS,
+        account_for_embedding_in_pipeline_split: bool | None = STAYS,
+        account_for_loss_in_pipeline_split: bool | None = STAYS,
         memory_tbps: float | None = STAYS,
         batches: int | None = STAYS,
         weight_bits: int | None = STAYS,
         gradient_bits: int | None = STAYS,
         activation_bits: int | None = STAYS,
         cache_bits: int | None = STAYS,
+        distinct_experts: int | None = STAYS,
     ) -> Waterfall:
         """The same step as it would be with other choices: its seconds follow.
 
@@ -251,7 +342,46 @@ class Waterfall:
                 "masked_tiles", "are FLOPs of the work before: give those of this one, or None where nobody knows"
             )
         rate = self.kernel_rate if kernel_rate is None else kernel_rate
-        return Waterfall(self._work if work is None else work, changed(self._said, choices), rate)
+        measured = self if self._measured is None else self._measured
+        return Waterfall(self._work if work is None else work, changed(self._said, choices), rate, measured)
+
+    @checked
+    def best(
+        self, *, memory_gib: float, zero: ZeroStates = "none", activation_gib: float | None = None
+    ) -> LayoutSearch:
+        """Other pipelines of as many GPUs and microbatches that fit the memory, soonest first, each as `what_if` has it.
+
+        Args:
+            memory_gib: GiB of one GPU.
+            zero: states that data parallel ranks split: "none", "optimizer", "gradients" or "weights".
+            activation_gib: GiB of one microbatch in all stages together, on one GPU of each, as measured; not counted
+                where it is None.
+        """
+        said = {name: value for name, value in self._said.items() if value is not None}
+        equal = ("rank_work", "layers_of_chunks", "num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage",
+                 "account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split", "batches")  # fmt: skip
+        for name in equal:
+            if name in said:
+                raise Error("best", f"searches equal stages and microbatches; take {name} away")
+        if isinstance(said.get("microbatches"), tuple):
+            raise Error("best", "searches equal stages and microbatches; give microbatches as an int")
+        if "pp" not in said:
+            raise Error("pp", "is missing; a search is among the pipelines of as many ranks")
+        replicas = int(said.get("replicas", 1))
+        ranks = int(said["pp"]) * replicas
+        working = self.gpus - int(said.get("idle_gpus", 0))
+        found, too_large, impossible, kept = _core._fitting_pipelines(
+            self._work, ranks, int(said["microbatches"]) * replicas, working // ranks, memory_gib, zero, activation_gib
+        )
+        layouts = []
+        for one in found:
+            memory = one.pop("memory_gib")
+            then = self.what_if(**one)
+            layouts.append(
+                PipelineLayout(**one, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
+                               mfu_bound=self.what_if(**one, kernel_rate=1).mfu)
+            )  # fmt: skip
+        return LayoutSearch(sorted(layouts, key=lambda layout: layout.seconds), too_large, impossible, kept)
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
         """What a logger takes: name to per cent of the peak, which add up to 100 with the MFU; lines that are not known
@@ -282,7 +412,7 @@ class Waterfall:
         return f"<Waterfall: MFU {100 * self.mfu:.2f} % of {self.gpus} GPU{'' if self.gpus == 1 else 's'}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Waterfall, (self._work, self._said, self._rate)
+        return Waterfall, (self._work, self._said, self._rate, self._measured)
 
     def _repr_html_(self) -> str:
         return to_html(self._texts["cells"])
@@ -295,7 +425,7 @@ def kept(given: Said) -> Said:
         if isinstance(value, (_core.MaskedTiles, dict)):
             said[name] = copy.copy(value)
         elif isinstance(value, Iterable) and not isinstance(value, str):
-            said[name] = tuple(value)
+            said[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in value)
         else:
             said[name] = value
     return said
@@ -311,6 +441,13 @@ def changed(said: Said, by: Said) -> Said:
         dropped.add("clock_mhz")
     if "accelerator" in by:
         dropped.add("memory_tbps")
+    if by.keys() & {"apart", "rank_work"} and "traced" in said:
+        traced = json.loads(said["traced"])
+        if by.get("apart", STAYS) is None:
+            traced["apart"] = []
+        if by.get("rank_work", STAYS) is None:
+            traced["ranks"] = None
+        by = {**by, "traced": json.dumps(traced)}
     return {**{name: value for name, value in said.items() if name not in dropped}, **by}
 
 
@@ -323,16 +460,38 @@ def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
     if "modules" in times and "trace" not in times:
         raise Error("modules", "is given without trace, whose modules it names")
     if "trace" in times:
-        if not is_path(times["trace"]):
-            raise Error("trace", f"must be a path, got {times['trace']!r}")
+        paths = [times["trace"]] if is_path(times["trace"]) else times["trace"]
+        if not isinstance(paths, (list, tuple)) or not paths or not all(map(is_path, paths)):
+            raise Error("trace", f"must be a path, or a list of a path for each rank, got {times['trace']!r}")
         if not isinstance(times.get("modules", ""), str):
             raise Error("modules", f"must be a str, got {times['modules']!r}")
-        path = os.fsdecode(times["trace"])
-        said["component_times"], said["notes"] = _core._times_of_trace(work, path, times.get("modules"))
+        with contextlib.ExitStack() as stack:
+            texts = [stack.enter_context(unpacked(os.fsdecode(path))) for path in paths]
+            found = _core._times_of_traces(work, texts, times.get("modules"))
+        said["component_times"], said["traced"], said["notes"], said["ranks"] = found
     elif times:
         said["component_times"] = json_of_times(work, times["component_times"])
     measured = work._measured_by
     return Waterfall(work, said if measured is None else changed(measured, said))
+
+
+@contextlib.contextmanager
+def unpacked(path: str) -> Iterator[str]:
+    """The path of a trace as text: its own, or of what gzip packed in it, for as long as it is read."""
+    is_packed = False
+    with contextlib.suppress(OSError), open(path, "rb") as file:  # the reader says what it cannot open
+        is_packed = file.read(2) == b"\x1f\x8b"
+    if not is_packed:
+        yield path
+        return
+    with tempfile.NamedTemporaryFile(suffix=".json") as text:
+        try:
+            with gzip.open(path) as packed:
+                shutil.copyfileobj(packed, text)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise Error("trace", f"is a broken gzip file: {problem}") from None
+        text.flush()
+        yield text.name
 
 
 def is_path(given: object) -> bool:

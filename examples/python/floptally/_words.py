@@ -51,7 +51,9 @@ Quality: TypeAlias = Literal["vendor_document", "vendor_slide", "third_party"]
 #: Whose sequences a meter is given.
 CountedFor: TypeAlias = Literal["unsaid", "all_gpus"]
 #: Schedules of a pipeline.
-Schedule: TypeAlias = Literal["gpipe", "1f1b", "interleaved", "zero_bubble"]
+Schedule: TypeAlias = Literal["gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"]
+#: States that data parallel ranks split (ZeRO).
+ZeroStates: TypeAlias = Literal["none", "optimizer", "gradients", "weights"]
 #: How many samples a rank has.
 BalanceMode: TypeAlias = Literal["equal_count", "free", "capacity"]
 #: What a search begins with.

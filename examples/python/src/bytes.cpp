@@ -122,9 +122,13 @@ py::tuple utilization_of_memory(const counted_work& work, const arguments& given
 }  // namespace
 
 std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said, const training_plan& plan,
-                                        const std::vector<work_at_peak>& at_peaks) {
+                                        const std::vector<work_at_peak>& at_peaks, std::uint64_t microbatches) {
     const auto tbps = memory_tbps_of(said);
-    const byte_choice how = byte_choice_of(said);
+    byte_choice how = byte_choice_of(said);
+    const bool is_said = said.some("batches") || microbatches != 0;
+    if (!said.some("batches")) {
+        how.batches = std::max<std::uint64_t>(microbatches, 1);
+    }
     for (const char* const name : byte_keywords) {
         if (!tbps && said.some(name)) {
             throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
@@ -136,7 +140,7 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
     if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
         return {};
     }
-    return memory_time(moved_by(work, plan, how), at_peaks, *tbps, how.batches);
+    return memory_time(moved_by(work, plan, how), at_peaks, *tbps, how.batches, is_said);
 }
 
 void bind_bytes(py::module_& module) {

@@ -219,10 +219,12 @@ void warn_above_peak(double mfu);
 void warn_if_absurd(double mfu, counted_passes counted);
 
 /// Times that components need at the memory's bandwidth, by the keywords of a step; none where that is not known or
-/// their bytes cannot be counted. What was given for it alone must be of use.
+/// their bytes cannot be counted. What was given for it alone must be of use. `microbatches`: of all pipelines, each of
+/// which reads the weights; 0 where there is none.
 [[nodiscard]] std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said,
                                                       const training_plan& plan,
-                                                      const std::vector<work_at_peak>& at_peaks);
+                                                      const std::vector<work_at_peak>& at_peaks,
+                                                      std::uint64_t microbatches);
 
 /// A table as floptally/_html.py sets it.
 [[nodiscard]] std::string table_json(const table& made);

@@ -146,13 +146,15 @@ template <class Moved>
 }
 
 /// The time that the bytes of a step need at the bandwidth of one GPU's memory beyond its FLOPs, as an account has it.
+/// `batches` are the microbatches that read the weights; where nobody said how many, `is_said` is false.
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
-                                                double memory_tbps, std::uint64_t batches) {
+                                                double memory_tbps, std::uint64_t batches, bool is_said = true) {
     const bool is_partial = !moved.unsaid.empty();
     return {.gpu_seconds = memory_bound_seconds(moved, work, memory_tbps),
             .assumed = detail::text_of(
                 {"what bytes need at ", detail::shortest_decimal(memory_tbps),
                  " TB/s beyond their FLOPs; weights read ", batches, batches == 1 ? " time a pass" : " times a pass",
+                 is_said ? "" : ", since the number of microbatches is not known: at least",
                  is_partial ? "; without " : "", detail::listed(moved.unsaid),
                  moved.read_at_most.empty() ? "" : "; at most those of ", detail::listed(moved.read_at_most)})};
 }

@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/json/detail/gzip_stream.hpp>
 #include <floptally/json/detail/json_events.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
@@ -66,6 +67,7 @@ class kineto_collector {
                            .forward_thread = number(event, index, {"Fwd thread id"})};
         if (on_device) {
             const auto device = event.args.find("device");
+            traced.collective = collective_of(event);
             traced.device = number_of(devices_, device_names_, device == event.args.end() ? event.pid : device->second);
         } else if (event.args.count("Sequence number") != 0) {
             traced.sequence = static_cast<std::int64_t>(number(event, index, {"Sequence number"}));
@@ -124,6 +126,20 @@ class kineto_collector {
         return last == std::string::npos || name[last] != '_' || last + 1 == name.size() ? name : name.substr(0, last);
     }
 
+    /// The operation of a collective kernel and the ranks of its group, which are what other ranks' traces have of it.
+    [[nodiscard]] std::uint32_t collective_of(const kineto_event& event) {
+        const auto word = [&event](const char* name) {
+            const auto found = event.args.find(name);
+            return found == event.args.end() ? std::string() : found->second;
+        };
+        const std::string what = word("Collective name");
+        if (what.empty()) {
+            return 0;
+        }
+        return 1 + number_of(names_, made_.names,
+                             text_of({what, " ", word("Process Group Name"), " ", word("Process Group Ranks")}));
+    }
+
     [[nodiscard]] static std::uint32_t number_of(numbers& known, std::vector<std::string>& list,
                                                  const std::string& text) {
         const auto [found, is_new] = known.emplace(text, static_cast<std::uint32_t>(list.size()));
@@ -173,16 +189,26 @@ class kineto_collector {
 
 }  // namespace detail
 
-/// A trace as `torch.profiler.profile.export_chrome_trace` writes it, of one process. Events that say nothing of where
-/// time went (flows but those of the backward, memory, Python functions that are no module) are skipped.
+/// A trace as `torch.profiler.profile.export_chrome_trace` writes it, of one process, as gzip too where
+/// FLOPTALLY_ZLIB is defined, which links zlib. Events that say nothing of where time went (flows but those of the
+/// backward, memory, Python functions that are no module) are skipped.
 [[nodiscard]] inline trace read_kineto_trace(std::istream& text) {
     detail::kineto_collector collector;
     detail::kineto_reader reader(
         [&collector](const detail::kineto_event& event, std::size_t index) { collector.add(event, index); });
-    if (text.peek() == 0x1f) {
-        throw error("trace", "is compressed: unpack it first, as gunzip does");
+    if (detail::is_gzip(text)) {
+#ifdef FLOPTALLY_ZLIB
+        detail::gzip_buffer unpacked(text);
+        std::istream stream(&unpacked);
+        stream.exceptions(std::ios::badbit);  // an error of the buffer is thrown on
+        nlohmann::json::sax_parse(stream, &reader);
+#else
+        throw error("trace",
+                    "is packed by gzip, which this build cannot read without zlib: give what gunzip makes of it");
+#endif
+    } else {
+        nlohmann::json::sax_parse(text, &reader);
     }
-    nlohmann::json::sax_parse(text, &reader);
     if (!reader.found()) {
         throw error("trace", "has no list \"traceEvents\"");
     }

@@ -27,8 +27,14 @@ namespace floptally {
                          {"share_of_peak", line.share},
                          {"assumed", line.assumed}});
     }
-    return {{"version", version}, {"seconds", made.seconds()},         {"gpus", made.gpus()},
-            {"mfu", made.mfu()},  {"kernel_rate", made.kernel_rate()}, {"lines", lines}};
+    return {{"version", version},
+            {"seconds", made.seconds()},
+            {"gpus", made.gpus()},
+            {"mfu", made.mfu()},
+            {"kernel_rate", made.kernel_rate()},
+            {"memory_share", made.memory_share()},
+            {"communication_seconds", made.communication()},
+            {"lines", lines}};
 }
 
 /// A step by component as JSON. Nanoseconds over all GPUs are decimal strings; those of `lost` add up to what the MFU

@@ -6,157 +6,72 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/integer/checked.hpp>
+#include <floptally/parallel/detail/pipeline_clock.hpp>
+#include <floptally/parallel/pipeline_pass.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// Schedules of pipelines (1F1B, interleaved, zero bubble), and their time with any stages.
+/// Schedules of pipelines (1F1B, interleaved, ZB-H1, ZB-V), and their time with any stages.
 
 namespace floptally {
 
-/// The order in which the ranks of a pipeline run the passes of their microbatches.
-enum class pipeline_schedule : std::uint8_t {
-    gpipe,        ///< all forward, then all backward (Huang et al. 2018)
-    one_f_one_b,  ///< one forward, one backward: PipeDream-Flush, Megatron-LM without virtual stages
-    interleaved,  ///< 1F1B over several chunks a rank (Narayanan et al. 2021), in Megatron-LM's order
-    zero_bubble   ///< ZB-H1 (Qi et al. 2023): gradients of weights wait until nothing else can run; memory as 1F1B
-};
-
-inline constexpr const char* pipeline_schedule_names[] = {"gpipe", "1f1b", "interleaved", "zero_bubble"};
-
-/// The work of a pipeline's chunk for one microbatch, in one unit for all chunks: FLOPs, or time.
-struct chunk_work {
-    std::uint64_t forward = 0;
-    std::uint64_t backward_data = 0;     ///< with recompute
-    std::uint64_t backward_weights = 0;  ///< a pass of its own in `zero_bubble`, else a part of the backward
-};
-
-/// A pass of a microbatch through a chunk.
-struct pipeline_pass {
-    enum class kind : std::uint8_t { forward, backward_data, backward_weights };
-    kind what = kind::forward;
-    std::uint64_t chunk = 0;
-    std::uint64_t microbatch = 0;
-
-    [[nodiscard]] friend constexpr bool operator==(const pipeline_pass&, const pipeline_pass&) = default;
-};
-
-/// The time that a pipeline takes, and the work of each rank in it.
-struct pipeline_run {
-    std::uint64_t makespan = 0;         ///< from the first pass to the end of the last one
-    std::vector<std::uint64_t> busy{};  ///< time that each rank works; the rest of `makespan` it waits
-};
-
-namespace detail {
-
-/// A clock of passes: each rank runs in its order, each pass once the passes that it needs are done. A forward needs
-/// that of the chunk before, a backward its own forward and the backward of the chunk after; messages take no time.
-class pipeline_clock {
-  public:
-    /// A clock in which gradients of weights are passes of their own where `split`. Otherwise a backward is one pass,
-    /// which hands its gradient on at its end, as autograd does.
-    pipeline_clock(std::uint64_t pp, std::span<const chunk_work> work, std::uint64_t chunks, std::uint64_t microbatches,
-                   bool split)
-        : work_(work),
-          chunks_(chunks),
-          microbatches_(microbatches),
-          split_(split),
-          ends_(3 * chunks * microbatches, not_done),
-          free_(pp, 0),
-          busy_(pp, 0) {}
-
-    /// The time at which all that a pass needs is done; `not_done` while some of it has not run.
-    [[nodiscard]] std::uint64_t ready(const pipeline_pass& pass) const {
-        using kind = pipeline_pass::kind;
-        if (pass.what == kind::forward) {
-            return pass.chunk == 0 ? 0 : end({kind::forward, pass.chunk - 1, pass.microbatch});
-        }
-        if (pass.what == kind::backward_weights) {
-            return end({kind::backward_data, pass.chunk, pass.microbatch});
-        }
-        const std::uint64_t own = end({kind::forward, pass.chunk, pass.microbatch});
-        return pass.chunk + 1 == chunks_ ? own
-                                         : std::max(own, end({kind::backward_data, pass.chunk + 1, pass.microbatch}));
-    }
-
-    void run(const pipeline_pass& pass, std::uint64_t rank) {
-        const std::uint64_t start = std::max(free_[rank], ready(pass));
-        const chunk_work& work = work_[work_.size() == chunks_ ? pass.chunk : pass.microbatch * chunks_ + pass.chunk];
-        using kind = pipeline_pass::kind;
-        const std::uint64_t length = pass.what == kind::forward            ? work.forward
-                                     : pass.what == kind::backward_weights ? work.backward_weights
-                                     : split_                              ? work.backward_data
-                                              : checked(work.backward_data, "work") + work.backward_weights;
-        free_[rank] = ends_[place(pass)] = checked(start, "work") + length;
-        busy_[rank] += length;
-    }
-
-    [[nodiscard]] std::uint64_t free(std::uint64_t rank) const { return free_[rank]; }
-    [[nodiscard]] pipeline_run result() const { return {*std::max_element(free_.begin(), free_.end()), busy_}; }
-
-    static constexpr std::uint64_t not_done = ~std::uint64_t{0};
-
-  private:
-    [[nodiscard]] std::size_t place(const pipeline_pass& pass) const {
-        return (static_cast<std::size_t>(pass.what) * microbatches_ + pass.microbatch) * chunks_ + pass.chunk;
-    }
-    [[nodiscard]] std::uint64_t end(const pipeline_pass& pass) const { return ends_[place(pass)]; }
-
-    std::span<const chunk_work> work_;
-    std::uint64_t chunks_;
-    std::uint64_t microbatches_;
-    bool split_;
-    std::vector<std::uint64_t> ends_;
-    std::vector<std::uint64_t> free_;
-    std::vector<std::uint64_t> busy_;
-};
-
-}  // namespace detail
-
-/// The passes of each rank in their order. Chunk c is on rank c mod pp.
+/// The passes of each rank in their order. Chunk c is on rank c mod pp; in a V, chunk pp + r is on rank pp - 1 - r.
 class pipeline_order {
   public:
-    /// The order of a schedule with `vpp` chunks on each of `pp` ranks.
+    /// The published order of a schedule with `vpp` chunks on each of `pp` ranks.
     pipeline_order(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches)
-        : pp_(pp),
-          chunks_(checked(pp, "vpp") * vpp),
-          microbatches_(microbatches),
-          split_(how == pipeline_schedule::zero_bubble),
-          ranks_(pp) {
-        require_positive(pp, "pp");
-        require_positive(vpp, "vpp");
-        require_positive(microbatches, "microbatches");
-        if (const std::uint64_t passes = checked(chunks_, "microbatches") * microbatches; passes > most_passes) {
-            throw error("microbatches", "times pp x vpp must be at most " + std::to_string(most_passes) + ", got " +
-                                            std::to_string(passes));
+        : pipeline_order(how, pp, vpp, microbatches, pp) {}
+
+    /// The order that suits this work (as `run` has it): gradients of weights wait in ZB-H1 as long as the pipeline
+    /// ends sooner for it, and no longer than the schedule says. So it never ends after 1F1B. Other schedules have one
+    /// order.
+    [[nodiscard]] static pipeline_order fitted(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp,
+                                               std::uint64_t microbatches, std::span<const chunk_work> work) {
+        pipeline_order best(how, pp, vpp, microbatches);
+        if (how != pipeline_schedule::zero_bubble || pp == 1) {
+            return best;
         }
-        if (how != pipeline_schedule::interleaved && vpp != 1) {
-            detail::refuse("vpp", {"must be 1 in the schedule \"",
-                                   pipeline_schedule_names[static_cast<std::size_t>(how)], "\", got ", vpp});
+        std::uint64_t soonest = best.run(work).makespan;
+        for (std::uint64_t most = pp - 1; most != 0;) {
+            most /= 2;
+            pipeline_order other(how, pp, vpp, microbatches, most);
+            if (const std::uint64_t end = other.run(work).makespan; end < soonest) {
+                soonest = end;
+                best = std::move(other);
+            }
         }
-        if (how == pipeline_schedule::interleaved && microbatches % pp != 0) {
-            detail::refuse("microbatches",
-                           {"must be a multiple of pp, ", pp, ", in the interleaved schedule, got ", microbatches});
-        }
-        if (split_) {
-            delay_weights();
-            return;
-        }
-        for (std::uint64_t rank = 0; rank < pp; ++rank) {
-            const std::uint64_t passes = vpp * microbatches;
-            const std::uint64_t ahead = how == pipeline_schedule::gpipe         ? passes
-                                        : how == pipeline_schedule::one_f_one_b ? pp - 1 - rank
-                                                                                : 2 * (pp - 1 - rank) + (vpp - 1) * pp;
-            alternate(rank, passes, std::min(ahead, passes));
-        }
+        return best;
     }
 
     [[nodiscard]] std::uint64_t chunks() const { return chunks_; }
     [[nodiscard]] std::uint64_t microbatches() const { return microbatches_; }
+    /// The rank that runs a chunk.
+    [[nodiscard]] std::uint64_t rank_of(std::uint64_t chunk) const {
+        return is_v_ && chunk >= pp_ ? chunks_ - 1 - chunk : chunk % pp_;
+    }
     [[nodiscard]] std::span<const std::vector<pipeline_pass>> ranks() const { return ranks_; }
+
+    /// The most that each rank holds at once, of chunks whose activations for a microbatch have these sizes: from the
+    /// forward to the end of the last pass that reads them, the gradient of the weights.
+    [[nodiscard]] std::vector<std::uint64_t> most_held(std::span<const std::uint64_t> sizes) const {
+        if (sizes.size() != chunks_) {
+            detail::refuse("sizes", {"must be of ", chunks_, " chunks, got ", sizes.size()});
+        }
+        std::vector<std::uint64_t> most(pp_, 0);
+        for (std::uint64_t rank = 0; rank < pp_; ++rank) {
+            std::uint64_t held = 0;
+            for (const pipeline_pass& pass : ranks_[rank]) {
+                held += pass.what == kind::forward ? sizes[pass.chunk] : 0;
+                most[rank] = std::max(most[rank], held);
+                held -= pass.what == (split_ ? kind::backward_weights : kind::backward_data) ? sizes[pass.chunk] : 0;
+            }
+        }
+        return most;
+    }
 
     /// The run of this order. `work` has a value for each chunk where all microbatches are alike, else one for each
     /// chunk of the first microbatch, then of the second, …
@@ -184,6 +99,44 @@ class pipeline_order {
     using kind = pipeline_pass::kind;
     static constexpr std::uint64_t most_passes = std::uint64_t{1} << 24U;
 
+    /// An order in which at most `waiting` gradients of weights wait on a rank.
+    pipeline_order(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp, std::uint64_t microbatches,
+                   std::uint64_t waiting)
+        : pp_(pp),
+          chunks_(checked(pp, "vpp") * vpp),
+          microbatches_(microbatches),
+          split_(splits_backward(how)),
+          is_v_(how == pipeline_schedule::zb_v),
+          ranks_(pp) {
+        require_positive(pp, "pp");
+        require_positive(vpp, "vpp");
+        require_positive(microbatches, "microbatches");
+        if (const std::uint64_t passes = checked(chunks_, "microbatches") * microbatches; passes > most_passes) {
+            throw error("microbatches", "times pp x vpp must be at most " + std::to_string(most_passes) + ", got " +
+                                            std::to_string(passes));
+        }
+        const bool is_interleaved = how == pipeline_schedule::interleaved;
+        if (const std::uint64_t own = how == pipeline_schedule::zb_v ? 2 : 1; !is_interleaved && vpp != own) {
+            detail::refuse("vpp", {"must be ", own, " in the schedule \"",
+                                   pipeline_schedule_names[static_cast<std::size_t>(how)], "\", got ", vpp});
+        }
+        if (is_interleaved && microbatches % pp != 0) {
+            detail::refuse("microbatches",
+                           {"must be a multiple of pp, ", pp, ", in the interleaved schedule, got ", microbatches});
+        }
+        for (std::uint64_t rank = 0; rank < pp; ++rank) {
+            const std::uint64_t passes = vpp * microbatches;
+            const std::uint64_t ahead = how == pipeline_schedule::gpipe ? passes
+                                        : is_interleaved                ? 2 * (pp - 1 - rank) + (vpp - 1) * pp
+                                                                        : pp - 1 - rank;
+            if (how == pipeline_schedule::zb_v) {
+                go_down_and_up(rank);
+            } else {
+                alternate(rank, passes, std::min(ahead, passes), std::min(rank, waiting));
+            }
+        }
+    }
+
     /// The k-th forward or backward of a rank: pp microbatches go through its first chunk, then through its second, …;
     /// a backward goes through its chunks from the last.
     [[nodiscard]] pipeline_pass pass(kind what, std::uint64_t rank, std::uint64_t k) const {
@@ -197,7 +150,9 @@ class pipeline_order {
     }
 
     /// Orders a rank: `ahead` forward passes, then a forward and a backward in turn, then the backward passes left.
-    void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead) {
+    /// Gradients of weights that are passes of their own follow the backward that comes `waiting` later.
+    void alternate(std::uint64_t rank, std::uint64_t passes, std::uint64_t ahead, std::uint64_t waiting) {
+        std::uint64_t weights = 0;
         for (std::uint64_t k = 0; k < passes + ahead; ++k) {
             if (k < passes) {
                 ranks_[rank].push_back(pass(kind::forward, rank, k));
@@ -205,42 +160,60 @@ class pipeline_order {
             if (k >= ahead) {
                 ranks_[rank].push_back(pass(kind::backward_data, rank, k - ahead));
             }
+            if (split_ && k >= ahead + waiting) {
+                ranks_[rank].push_back(pass(kind::backward_weights, rank, weights++));
+            }
+        }
+        for (; split_ && weights < passes; ++weights) {
+            ranks_[rank].push_back(pass(kind::backward_weights, rank, weights));
         }
     }
 
-    /// Orders all ranks for `zero_bubble`: a rank takes the pass that can start first, of equal ones a backward before
-    /// a forward before a gradient of weights, with no more microbatches under way than in 1F1B. The order is found
-    /// with passes of equal length and holds for any.
-    void delay_weights() {
-        const std::vector<chunk_work> equal(pp_, {1, 1, 1});
-        detail::pipeline_clock clock(pp_, equal, pp_, microbatches_, split_);
-        std::vector<std::uint64_t> done[3];
-        for (std::vector<std::uint64_t>& of_kind : done) {
-            of_kind.assign(pp_, 0);
-        }
-        for (std::uint64_t left = 3 * pp_ * microbatches_; left != 0; --left) {
-            std::uint64_t first = detail::pipeline_clock::not_done;
-            std::uint64_t on = 0;
-            pipeline_pass chosen;
-            for (std::uint64_t rank = 0; rank < pp_; ++rank) {
-                for (const kind what : {kind::backward_data, kind::forward, kind::backward_weights}) {
-                    const std::uint64_t k = done[static_cast<std::size_t>(what)][rank];
-                    const std::uint64_t under_way = done[0][rank] - done[1][rank];
-                    if (k == microbatches_ || (what == kind::forward && under_way == pp_ - rank)) {
-                        continue;
-                    }
-                    const std::uint64_t ready = clock.ready({what, rank, k});
-                    const std::uint64_t start = std::max(clock.free(rank), ready);
-                    if (ready != detail::pipeline_clock::not_done && start < first) {
-                        first = start;
-                        on = rank;
-                        chosen = {what, rank, k};
-                    }
-                }
+    /// Orders a rank of ZB-V, whose first chunk is before the turn of the V and whose second one after it, as for the
+    /// 2 pp - 1 microbatches at least that fill the pipeline; those that there are not have no passes.
+    void go_down_and_up(std::uint64_t rank) {
+        const std::uint64_t all = std::max(2 * pp_ - 1, microbatches_);
+        std::uint64_t done[3][2] = {};
+        const auto put = [&](kind what, std::uint64_t second) {
+            const std::uint64_t microbatch = done[static_cast<std::size_t>(what)][second]++;
+            if (microbatch < microbatches_) {
+                ranks_[rank].push_back({what, second == 0 ? rank : chunks_ - 1 - rank, microbatch});
             }
-            clock.run(chosen, on);
-            ranks_[on].push_back(chosen);
-            ++done[static_cast<std::size_t>(chosen.what)][on];
+        };
+        const auto backward = [&](std::uint64_t second) {
+            put(kind::backward_data, second);
+            put(kind::backward_weights, second);
+        };
+        for (std::uint64_t i = 0; i < 2 * (pp_ - rank) - 1; ++i) {
+            put(kind::forward, 0);
+        }
+        for (std::uint64_t i = 0; i < rank; ++i) {
+            put(kind::forward, 1);
+            put(kind::forward, 0);
+        }
+        for (std::uint64_t i = 0; i < pp_ - rank; ++i) {
+            put(kind::forward, 1);
+            backward(1);
+        }
+        while (done[0][1] < all) {
+            if (done[0][0] < all) {
+                put(kind::forward, 0);
+            }
+            backward(0);
+            put(kind::forward, 1);
+            backward(1);
+        }
+        for (std::uint64_t i = 0; i < rank; ++i) {  // nothing waits for weights here: they come last
+            put(kind::backward_data, 0);
+            put(kind::backward_data, 1);
+        }
+        while (done[1][0] < all) {
+            backward(0);
+        }
+        for (const std::uint64_t second : {std::uint64_t{1}, std::uint64_t{0}}) {
+            while (done[2][second] < all) {
+                put(kind::backward_weights, second);
+            }
         }
     }
 
@@ -248,6 +221,7 @@ class pipeline_order {
     std::uint64_t chunks_;
     std::uint64_t microbatches_;
     bool split_;
+    bool is_v_;
     std::vector<std::vector<pipeline_pass>> ranks_;
 };
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/count/breakdown.hpp>
@@ -17,11 +19,54 @@
 
 namespace floptally {
 
-/// A time that the caller measured beside the counted kernels: data wait, exposed communication, the optimizer.
+/// A kind of time that is no work of the counted kernels.
+enum class apart_kind : std::uint8_t {
+    unsaid,         ///< by its name (`apart_kind_named`)
+    communication,  ///< exposed, as it is measured on a rank: what it waits for other ranks is in it
+    transfer,       ///< exposed communication without that waiting, as the traces of several ranks together say
+    data_wait,
+    optimizer,
+    elementwise,  ///< kernels that multiply nothing: norms, activations, rotary embeddings, look-ups, copies
+    launches,     ///< no kernel runs: launches, the host, synchronization
+    other
+};
+
+/// A time that was measured beside the counted kernels: data wait, exposed communication, the optimizer.
 struct time_apart {
     std::string name;
     double seconds = 0;  ///< of each working GPU
+    apart_kind kind = apart_kind::unsaid;
+    std::string assumed = "measured";  ///< what the number rests on
 };
+
+/// The kind that a name says: "exposed_communication", "Data wait", "optimizer", "transfer", …; else `other`.
+[[nodiscard]] inline apart_kind apart_kind_named(std::string_view name) {
+    std::string word;
+    for (const char c : name) {
+        const bool is_upper = c >= 'A' && c <= 'Z';
+        const bool is_kept = (c >= 'a' && c <= 'z') || is_upper;
+        word += is_upper ? static_cast<char>(c - 'A' + 'a') : is_kept ? c : '_';
+    }
+    constexpr std::pair<std::string_view, apart_kind> known[] = {
+        {"communication", apart_kind::communication}, {"exposed_communication", apart_kind::communication},
+        {"nccl", apart_kind::communication},          {"transfer", apart_kind::transfer},
+        {"exposed_transfer", apart_kind::transfer},   {"data", apart_kind::data_wait},
+        {"data_wait", apart_kind::data_wait},         {"data_loading", apart_kind::data_wait},
+        {"optimizer", apart_kind::optimizer},         {"optimizer_step", apart_kind::optimizer},
+        {"elementwise", apart_kind::elementwise},     {"element_wise", apart_kind::elementwise},
+        {"launches", apart_kind::launches},           {"no_kernel", apart_kind::launches}};
+    for (const auto& [each, kind] : known) {
+        if (word == each || (each == "nccl" && word.starts_with(each))) {
+            return kind;
+        }
+    }
+    return apart_kind::other;
+}
+
+/// The kind of a time, by its name where nobody said it.
+[[nodiscard]] inline apart_kind kind_of(const time_apart& time) {
+    return time.kind == apart_kind::unsaid ? apart_kind_named(time.name) : time.kind;
+}
 
 /// The time that components need at the memory bandwidth beyond that of their FLOPs (bytes/step_bytes.hpp).
 struct time_at_memory {
@@ -43,10 +88,19 @@ struct step_account {
     std::optional<time_at_memory> memory_bound{};
 };
 
-/// The account with what a job of one GPU implies: no other rank to wait for, no work repeated on one, none idle. A job
+/// The account with what a job of one GPU implies: no other rank to wait for or to talk to, no work repeated on one,
+/// none idle. A job
 /// of several GPUs is returned unchanged.
 [[nodiscard]] inline step_account with_one_gpu_said(step_account account) {
     if (account.step.gpus == 1) {
+        bool communicates = false;
+        for (const time_apart& time : account.apart) {
+            communicates = communicates || kind_of(time) == apart_kind::communication;
+        }
+        if (!communicates) {
+            account.apart.push_back(
+                {"exposed communication", 0, apart_kind::communication, "one GPU has nobody to talk to"});
+        }
         account.repeated = account.repeated ? account.repeated : account.work;
         account.ranks = account.ranks ? account.ranks : rank_times{.makespan = 1};
         account.idle_gpus = account.idle_gpus.value_or(0);
@@ -80,6 +134,14 @@ template <class Flops>
     double seconds = 0;
     for (const time_apart& span : account.apart) {
         seconds += span.seconds;
+    }
+    return seconds;
+}
+/// Seconds of measured communication, in which a rank may wait for others.
+[[nodiscard]] inline double seconds_with_waiting(const step_account& account) {
+    double seconds = 0;
+    for (const time_apart& span : account.apart) {
+        seconds += kind_of(span) == apart_kind::communication ? span.seconds : 0;
     }
     return seconds;
 }

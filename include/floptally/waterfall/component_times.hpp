@@ -73,7 +73,9 @@ class component_waterfall {
         }
         std::vector<timed_part> all(times.begin(), times.end());
         for (const time_apart& time : account.apart) {
-            all.push_back({.name = time.name, .seconds = time.seconds});
+            if (time.seconds != 0) {
+                all.push_back({.name = time.name, .seconds = time.seconds});
+            }
         }
         list_components();
         require(all);

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <span>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/rules/tile_bound.hpp>
+#include <floptally/step/mixed_precision.hpp>
 
 /// @file
 /// FLOPs of attention kernels on pairs that no mask lets through.
@@ -74,31 +76,60 @@ class masked_tiles : public adds_batches<masked_tiles> {
     /// pair as the plan executes for an attended one.
     [[nodiscard]] breakdown work(const training_plan& plan = {}) const {
         breakdown sum;
-        for (std::size_t i = 0; i < masks_.size(); ++i) {
-            const std::uint64_t masked = seen_.sums()[i];
-            const std::uint64_t pairs = seen_.batch().pairs(view::padded, masks_[i]);
-            if (masked == 0 || pairs == 0) {
-                continue;
-            }
-            breakdown alone = flop_counter(only(masks_[i]), conventions::exact, plan).evaluate(seen_.batch());
-            breakdown more;
-            for (const component_flops& component : alone.components()) {
-                component_flops& own = more.append(component.name);
-                for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
-                    own.executed_more[static_cast<std::size_t>(during)] =
-                        in_vain(component.get(view::executed, during), pairs, masked);
-                }
-                own.recomputed_forward = in_vain(component.get(view::executed, phase::recompute), pairs, masked);
-            }
-            sum += more;
-        }
+        each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
+            sum += of_masked(flop_counter(parts, conventions::exact, plan).evaluate(seen_.batch()), pairs, masked);
+        });
         return sum;
+    }
+
+    /// Those FLOPs by the peak that they run at, lowest first: an attended pair's, by these settings.
+    [[nodiscard]] std::vector<work_at_peak> by_peak(const training_plan& plan, double peak_tflops,
+                                                    const std::vector<precision_setting>& settings) const {
+        std::map<double, breakdown> work_at;
+        each_mask([&](std::uint64_t masked, std::uint64_t pairs, const std::vector<model_part>& parts) {
+            const flop_counter whole(parts, conventions::exact, plan);
+            const mixed_precision precisions(whole, parts, plan, settings, peak_tflops);
+            for (const work_at_peak& piece : precisions.by_peak(seen_.batch())) {
+                work_at[piece.peak_tflops] += of_masked(piece.work, pairs, masked);
+            }
+        });
+        std::vector<work_at_peak> list;
+        for (const auto& [peak, in_vain_there] : work_at) {
+            list.push_back({in_vain_there, peak});
+        }
+        return list;
     }
 
   private:
     static bool is_of_text(const cost_row& row) {
         return row.what == statistic::pairs && row.in == modality::text &&
                (row.kind == term::scores || row.kind == term::values);
+    }
+
+    /// Calls `each(masked pairs, attended pairs, parts of which nothing counts but the attention under that mask)`.
+    template <class Each>
+    void each_mask(Each each) const {
+        for (std::size_t i = 0; i < masks_.size(); ++i) {
+            const std::uint64_t masked = seen_.sums()[i];
+            const std::uint64_t pairs = seen_.batch().pairs(view::padded, masks_[i]);
+            if (masked != 0 && pairs != 0) {
+                each(masked, pairs, only(masks_[i]));
+            }
+        }
+    }
+
+    /// The work of masked pairs, from that of attended ones.
+    [[nodiscard]] static breakdown of_masked(const breakdown& attended, std::uint64_t pairs, std::uint64_t masked) {
+        breakdown more;
+        for (const component_flops& component : attended.components()) {
+            component_flops& own = more.append(component.name);
+            for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
+                own.executed_more[static_cast<std::size_t>(during)] =
+                    in_vain(component.get(view::executed, during), pairs, masked);
+            }
+            own.recomputed_forward = in_vain(component.get(view::executed, phase::recompute), pairs, masked);
+        }
+        return more;
     }
 
     /// FLOPs are a whole number a pair.

@@ -36,6 +36,10 @@ struct trace_event {
     std::uint64_t external = 0;        ///< of a kernel and the operator that it is of; 0: none
     std::int64_t sequence = -1;        ///< of an operator and its backward; -1: none
     std::uint64_t forward_thread = 0;  ///< of a backward operator: a thread by a number of the profiler's; 0: forward
+    std::uint32_t collective =
+        0;  ///< of a kernel: what it does in which group of ranks, by the trace's names + 1; 0: nothing
+    std::int64_t waiting =
+        0;  ///< of a kernel of communication: its beginning, until the last rank came (`tell_waiting`)
 };
 
 /// A link from an operator to its backward, each by its lane and its beginning.

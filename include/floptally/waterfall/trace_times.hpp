@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,12 +14,15 @@
 #include <floptally/count/breakdown.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/step/component_rates.hpp>
+#include <floptally/step/step_account.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/detail/part_groups.hpp>
 #include <floptally/waterfall/detail/shared_time.hpp>
 #include <floptally/waterfall/detail/trace_spans.hpp>
+#include <floptally/waterfall/detail/trace_window.hpp>
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 
@@ -37,6 +39,9 @@ struct trace_time {
     bool is_known = true;  ///< else no pattern says what it is
 };
 
+/// The part of a trace in which kernels of communication wait for other ranks, where `tell_waiting` says how long.
+inline constexpr std::string_view waiting_part = "waiting for ranks";
+
 /// The time of the steps of a trace by part: of kernels of its GPUs, or, where it has none, of operators of the host.
 ///
 /// Every moment of a device is counted once. Kernels that run at once on several streams share it evenly; communication
@@ -46,8 +51,11 @@ class trace_times {
   public:
     explicit trace_times(const trace& recorded, const module_map& modules = module_map{}) {
         detail::trace_spans spans(recorded, modules);
-        find_window(recorded);
-        std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(recorded, spans);
+        const detail::trace_window window(recorded);
+        begin_ = window.begin;
+        end_ = window.end;
+        steps_ = window.steps;
+        std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices = kernels(recorded, spans, window);
         if (devices.empty()) {
             on_gpu_ = false;
             for (const detail::op_stretch& stretch : spans.stretches()) {
@@ -61,6 +69,7 @@ class trace_times {
         nanoseconds_ = (end_ - begin_) * static_cast<std::int64_t>(devices_);
         std::map<std::uint64_t, std::int64_t> taken;
         for (auto& [device, stretches] : devices) {
+            hidden_ += on_gpu_ ? detail::hidden_time(stretches, begin_, end_) : 0;
             idle_ += detail::share_time(std::move(stretches), begin_, end_,
                                         [&taken](std::uint64_t key, std::int64_t time) { taken[key] += time; });
         }
@@ -78,9 +87,19 @@ class trace_times {
     [[nodiscard]] std::uint64_t steps() const { return steps_; }
     /// True where kernels were timed, false where operators of the host were.
     [[nodiscard]] bool on_gpu() const { return on_gpu_; }
-    /// The time of one step: from the first mark of the profiler to the last one, or to the end of the kernels that
-    /// were launched until then; of a trace without marks, all of it.
+    /// The time of one step. Of a GPU it is from the end of the kernels that were launched before the profiler's first
+    /// mark to the end of those launched before its last one, and never from before a mark; on the host from mark to
+    /// mark; of a trace without marks, all of it.
     [[nodiscard]] double seconds() const { return seconds_per_step(nanoseconds_); }
+    /// Seconds of one step of one device in which communication that nothing hides waits for other ranks, where
+    /// `tell_waiting` was told.
+    [[nodiscard]] double waiting() const {
+        const auto waited = std::find_if(times_.begin(), times_.end(),
+                                         [](const trace_time& time) { return time.part == waiting_part; });
+        return waited == times_.end() ? 0 : seconds_per_step(waited->forward);
+    }
+    /// Seconds of one step of one device in which communication runs beside computation.
+    [[nodiscard]] double hidden() const { return seconds_per_step(hidden_); }
     /// Sentences about time that no pattern attributes and about events that are left out.
     [[nodiscard]] std::span<const std::string> notes() const { return notes_; }
 
@@ -89,14 +108,15 @@ class trace_times {
     /// component that has one, its time is of the forward alone. What no pattern knows is left out: it is of the line
     /// of all that nobody timed, as the work is that ran there.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {
-        std::vector<part_group> groups;
+        std::vector<detail::part_group> groups;
         for (const trace_time& time : times_) {
             if (time.is_known) {
-                add(groups, {time.part, components_of(time.part, work), time.forward, time.backward});
+                detail::add_part(groups,
+                                 {time.part, detail::components_of(time.part, work), time.forward, time.backward});
             }
         }
         std::vector<timed_part> parts;
-        for (part_group& joined : groups) {
+        for (detail::part_group& joined : groups) {
             flops backward;
             flops forward;
             for (const std::string& component : joined.components) {
@@ -113,43 +133,52 @@ class trace_times {
         return parts;
     }
 
+    /// Seconds of one step of one device that are no counted work, by their kinds: communication (`transfer` where the
+    /// trace says what of it is waiting), data loading, the optimizer, kernels that multiply nothing, and none at all.
+    [[nodiscard]] std::vector<time_apart> apart(const breakdown& work) const {
+        std::vector<time_apart> found;
+        const auto put = [&found](const char* name, apart_kind kind, double seconds) {
+            const auto same = std::find_if(found.begin(), found.end(),
+                                           [kind](const time_apart& other) { return other.kind == kind; });
+            if (same == found.end()) {
+                found.push_back({name, seconds, kind, "in the trace"});
+            } else {
+                same->seconds += seconds;
+            }
+        };
+        const bool tells_waiting = waiting() > 0;
+        for (const auto& [name, kind] :
+             {std::pair("communication", tells_waiting ? apart_kind::transfer : apart_kind::communication),
+              {"data loading", apart_kind::data_wait},
+              {"optimizer", apart_kind::optimizer},
+              {"element-wise kernels", apart_kind::elementwise},
+              {"no kernel runs", apart_kind::launches}}) {
+            // A trace of the host alone does not say what ranks send.
+            if (on_gpu_ || (kind != apart_kind::communication && kind != apart_kind::transfer)) {
+                put(name, kind, 0);
+            }
+        }
+        for (const trace_time& time : times_) {
+            const double seconds = seconds_per_step(time.forward + time.backward);
+            if (time.part == waiting_part || !time.is_known) {
+                continue;
+            }
+            const bool is_idle = time.part == idle_part();
+            const auto known = std::find_if(found.begin(), found.end(), [&](const time_apart& other) {
+                return time.part == other.name || (is_idle && other.kind == apart_kind::launches);
+            });
+            if (known != found.end()) {
+                known->seconds += seconds;
+            } else if (detail::components_of(time.part, work).empty()) {
+                put("element-wise kernels", apart_kind::elementwise, seconds);
+            }
+        }
+        return found;
+    }
+
   private:
     static constexpr std::uint64_t unknown = std::uint64_t{1} << 63U;  ///< of a key: the rest is a name
-
-    /// Parts that the work does not tell apart.
-    struct part_group {
-        std::string name;
-        std::vector<std::string> components;
-        std::int64_t forward = 0;
-        std::int64_t backward = 0;
-    };
-
-    /// Adds a part, which is one with those that have a component in common with it.
-    static void add(std::vector<part_group>& groups, part_group added) {
-        const auto shares = [&added](const part_group& other) {
-            return std::any_of(other.components.begin(), other.components.end(), [&added](const std::string& name) {
-                return std::find(added.components.begin(), added.components.end(), name) != added.components.end();
-            });
-        };
-        for (auto other = std::find_if(groups.begin(), groups.end(), shares); other != groups.end();
-             other = std::find_if(groups.begin(), groups.end(), shares)) {
-            for (const std::string& name : other->components) {
-                if (std::find(added.components.begin(), added.components.end(), name) == added.components.end()) {
-                    added.components.push_back(name);
-                }
-            }
-            added.name = other->name == added.name ? added.name : std::string{};
-            added.forward += other->forward;
-            added.backward += other->backward;
-            groups.erase(other);
-        }
-        if (added.name.empty()) {
-            for (const std::string& name : added.components) {
-                added.name.append(added.name.empty() ? "" : "+").append(name);
-            }
-        }
-        groups.push_back(std::move(added));
-    }
+    static constexpr std::uint64_t waiting_key = std::uint64_t{1} << 62U;
 
     [[nodiscard]] double seconds_per_step(std::int64_t time) const {
         return static_cast<double>(time) / 1e9 / static_cast<double>(devices_) / static_cast<double>(steps_);
@@ -159,35 +188,13 @@ class trace_times {
         return label.part == 0 ? unknown | name : std::uint64_t{label.part} * 2 + (label.backward ? 1 : 0);
     }
 
-    void find_window(const trace& recorded) {
-        std::optional<std::pair<std::int64_t, std::int64_t>> marked;
-        std::optional<std::pair<std::int64_t, std::int64_t>> all;
-        const auto widen = [](auto& window, const trace_event& event) {
-            window = window ? std::pair(std::min(window->first, event.begin), std::max(window->second, event.end))
-                            : std::pair(event.begin, event.end);
-        };
-        for (const trace_event& event : recorded.events) {
-            widen(all, event);
-            if (event.what == trace_kind::annotation && recorded.names[event.name].starts_with(profiler_step)) {
-                ++steps_;
-                widen(marked, event);
-            }
-        }
-        if (!all || all->first == all->second) {
-            throw error("trace", "has no event with a duration");
-        }
-        is_marked_ = marked.has_value();
-        begin_ = marked.value_or(*all).first;
-        end_ = marked.value_or(*all).second;
-        steps_ = std::max<std::uint64_t>(steps_, 1);
-    }
-
-    [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(const trace& recorded,
-                                                                                      detail::trace_spans& spans) {
+    [[nodiscard]] std::map<std::uint32_t, std::vector<detail::timed_stretch>> kernels(
+        const trace& recorded, detail::trace_spans& spans, const detail::trace_window& window) {
         std::map<std::uint32_t, std::vector<detail::timed_stretch>> devices;
+        const std::int64_t marked_begin = window.begin;
+        begin_ += window.is_marked ? window.lag(recorded, spans) : 0;
         std::uint64_t alone = 0;
         std::uint64_t outside = 0;
-        const std::int64_t marked_end = end_;
         for (const trace_event& event : recorded.events) {
             if (event.what != trace_kind::kernel && event.what != trace_kind::copy) {
                 continue;
@@ -196,22 +203,34 @@ class trace_times {
             const detail::trace_spans::launch* const from = spans.launch_of(event);
             alone += from == nullptr ? 1 : 0;
             const std::int64_t launched = from == nullptr ? event.begin : from->begin;
-            if (is_marked_ && (launched < begin_ || launched >= marked_end)) {
+            const std::int64_t first = from == nullptr ? begin_ : marked_begin;
+            if (window.is_marked && (launched < first || launched >= window.end)) {
                 ++outside;
                 continue;
             }
             const detail::trace_label label =
                 spans.label_of_kernel(event, from == nullptr ? detail::trace_label{} : from->label);
-            const bool gives_way = event.what == trace_kind::copy || spans.parts()[label.part] == "communication";
-            stretches.push_back({event.begin, event.end, key_of(label, event.name), gives_way});
+            const bool is_copy = event.what == trace_kind::copy;
+            const bool gives_way = is_copy || spans.parts()[label.part] == "communication";
+            if (event.waiting != 0) {
+                stretches.push_back({event.begin, event.begin + event.waiting, waiting_key, gives_way, false});
+            }
+            stretches.push_back(
+                {event.begin + event.waiting, event.end, key_of(label, event.name), gives_way, is_copy});
             end_ = std::max(end_, event.end);
         }
-        if (alone != 0) {
-            notes_.push_back(detail::text_of({"kernels and copies without a launch in the trace: ", alone}));
+        if (begin_ >= end_) {  // nothing of these steps ran after those before
+            begin_ = marked_begin;
         }
-        if (outside != 0) {
+        if (begin_ != marked_begin) {
             notes_.push_back(detail::text_of(
-                {"kernels and copies that were not launched in the profiler's steps, left out: ", outside}));
+                {"the device began the profiler's steps ", milliseconds(begin_ - marked_begin), " ms after the host"}));
+        }
+        for (const auto& [count, what] : {std::pair(alone, "without a launch in the trace: "),
+                                          {outside, "that were not launched in the profiler's steps, left out: "}}) {
+            if (count != 0) {
+                notes_.push_back(detail::text_of({"kernels and copies ", what, count}));
+            }
         }
         return devices;
     }
@@ -230,6 +249,9 @@ class trace_times {
                 times_.push_back(time);
             }
         }
+        if (const auto waited = taken.find(waiting_key); waited != taken.end()) {
+            times_.push_back({std::string(waiting_part), waited->second, 0});
+        }
         for (auto from = taken.lower_bound(unknown); from != taken.end(); ++from) {
             unnamed.forward += from->second;
             names.emplace_back(-from->second, static_cast<std::uint32_t>(from->first & ~unknown));
@@ -238,11 +260,11 @@ class trace_times {
         if (!names.empty()) {
             std::string most;
             for (std::size_t i = 0; i < names.size() && i < 3; ++i) {
-                append_item(most, detail::text_of({milliseconds(-names[i].first), " ms ",
+                append_item(most, detail::text_of({milliseconds_a_step(-names[i].first), " ms ",
                                                    detail::shortened(recorded.names[names[i].second])}));
             }
-            notes_.push_back(detail::text_of(
-                {"no pattern says what ", milliseconds(unnamed.forward), " ms are, most of them ", most}));
+            notes_.push_back(detail::text_of({"no pattern says what ", milliseconds_a_step(unnamed.forward),
+                                              " ms of a step are, most of them ", most}));
             times_.push_back(unnamed);
         }
         if (spans.backward_alone() != 0) {
@@ -250,38 +272,17 @@ class trace_times {
                 {"backward operators without a forward one that is told apart: ", spans.backward_alone()}));
         }
         if (idle_ != 0) {
-            times_.push_back({on_gpu_ ? "no kernel runs" : "no operator runs", idle_, 0});
+            times_.push_back({idle_part(), idle_, 0});
         }
     }
 
+    [[nodiscard]] const char* idle_part() const { return on_gpu_ ? "no kernel runs" : "no operator runs"; }
+    /// Milliseconds of one step of one device, as the table has them.
+    [[nodiscard]] std::string milliseconds_a_step(std::int64_t time) const {
+        return detail::fixed_decimal(1e3 * seconds_per_step(time), 3);
+    }
     [[nodiscard]] static std::string milliseconds(std::int64_t time) {
         return detail::fixed_decimal(static_cast<double>(time) / 1e6, 3);
-    }
-
-    /// The components of the work that a part names; "vision.mlp" is the "mlp" of a model that is nothing but a tower.
-    [[nodiscard]] static std::vector<std::string> components_of(std::string_view part, const breakdown& work) {
-        const auto has = [&work](std::string_view name) {
-            return std::any_of(
-                work.components().begin(), work.components().end(),
-                [name](const component_flops& component) { return matches(name, component.name.view()); });
-        };
-        std::vector<std::string> found;
-        for (std::size_t first = 0; first <= part.size();) {
-            const std::size_t end = std::min(part.find('+', first), part.size());
-            std::string_view name = part.substr(first, end - first);
-            const std::size_t tower =
-                name.starts_with("vision.") || name.starts_with("audio.") ? name.find('.') + 1 : 0;
-            if (tower != 0 && !has(std::string(name.substr(0, tower)) + "*")) {
-                name.remove_prefix(tower);
-            }
-            for (const component_flops& component : work.components()) {
-                if (matches(name, component.name.view())) {
-                    found.emplace_back(component.name.view());
-                }
-            }
-            first = end + 1;
-        }
-        return found;
     }
 
     std::vector<trace_time> times_;
@@ -292,7 +293,7 @@ class trace_times {
     std::int64_t end_ = 0;
     std::int64_t nanoseconds_ = 0;
     std::int64_t idle_ = 0;
-    bool is_marked_ = false;
+    std::int64_t hidden_ = 0;
     bool on_gpu_ = true;
 };
 

@@ -18,52 +18,19 @@
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
+#include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
 /// A step's time from the peak to its MFU, line by line, and that of the step with another account.
 
 namespace floptally {
 
-/// A kind of line of a waterfall.
-enum class waterfall_step : std::uint8_t {
-    useful,          ///< what is left: useful FLOPs at the stated peak, the MFU
-    precision,       ///< peaks of the parts that are not the stated one; below 0 where they are higher
-    padding,         ///< slots that hold no token, mock sequences
-    fused_backward,  ///< QKᵀ once more, and gradients that nobody reads
-    recompute,
-    repeated,      ///< what several ranks of the layout run, each the whole of it
-    masked_tiles,  ///< pairs of tiles that no mask lets through
-    imbalance,     ///< ranks that wait for the one with the most work
-    bubble,        ///< what a pipeline's schedule waits besides
-    idle_gpus,
-    apart,         ///< one line for each time that was given
-    memory_bound,  ///< what perfect kernels would wait for memory
-    kernels        ///< the rest: kernels below their peak, and all that is not known
-};
-
-/// "useful", "precision", …: the name in JSON and in metrics.
-[[nodiscard]] constexpr const char* name_of(waterfall_step what) {
-    constexpr const char* names[] = {"useful",   "precision",    "padding",   "fused_backward", "recompute",
-                                     "repeated", "masked_tiles", "imbalance", "bubble",         "idle_gpus",
-                                     "apart",    "memory_bound", "kernels"};
-    return names[static_cast<std::size_t>(what)];
-}
-
-/// A line of a waterfall. All of them together are the step's time over all of its GPUs, to the nanosecond.
-struct waterfall_line {
-    waterfall_step what = waterfall_step::useful;
-    std::string name{};
-    bool is_known = true;              ///< else it is 0 here, and part of the last line
-    std::int64_t gpu_nanoseconds = 0;  ///< over all GPUs; only `precision` can be below 0
-    double share = 0;                  ///< of seconds x GPUs x peak: 0.412 is 41.2 points of MFU
-    std::string assumed{};             ///< what the number rests on
-};
-
 /// Where the MFU went: the time of a step from the work that is useful at the peak to all that it took.
 ///
 /// Work is taken at the peak of its precision. Ranks that wait, in imbalance and in a pipeline's bubble, wait as long
 /// as the kernels of others take: their share of the time is the one that their work has at the peak, which assumes
-/// that kernels are below their peak by the same factor on all ranks.
+/// that kernels are below their peak by the same factor on all ranks. A rank waits inside its communication: where the
+/// waiting is known, measured communication (`apart_kind::communication`) is a line without it.
 class waterfall {
   public:
     explicit waterfall(const step_account& account) : gpus_(account.step.gpus) {
@@ -71,8 +38,14 @@ class waterfall {
         require(account);
         const auto gpus = static_cast<double>(account.step.gpus);
         const double working = detail::working_gpus(account);
-        const double computing = working * (account.step.seconds - detail::seconds_apart(account));
         const rank_times ranks = account.ranks.value_or(rank_times{});
+        const double with_waiting = detail::seconds_with_waiting(account);
+        const double left = account.step.seconds - detail::seconds_apart(account) + with_waiting;
+        // Kernels and waiting, and what is left is transfer; where more is waited than was measured there is none.
+        const double computing_seconds = std::min((left - with_waiting) / ranks.busy_share(), left);
+        transfer_ = std::max(0.0, left - computing_seconds);
+        with_waiting_ = with_waiting;
+        const double computing = working * computing_seconds;
         const double kernels = computing * ranks.busy_share();
 
         put(waterfall_step::useful, "useful work at the peak", at_stated(account), true,
@@ -108,9 +81,7 @@ class waterfall {
             account.ranks && account.ranks->makespan, "the same; messages take no time");
         put(waterfall_step::idle_gpus, "idle GPUs", (gpus - working) * account.step.seconds,
             account.idle_gpus.has_value(), "GPUs that run none of the work");
-        for (const time_apart& time : account.apart) {
-            put(waterfall_step::apart, time.name, working * time.seconds, true, "measured");
-        }
+        put_apart(account, working);
         const double rest = kernels - all - tiles;
         if (rest < -1e-9 * gpu_seconds) {
             detail::refuse("seconds",
@@ -121,6 +92,7 @@ class waterfall {
         // A cache may keep bytes that are counted as moved: no more is taken than there is.
         const time_at_memory bound = account.memory_bound.value_or(time_at_memory{});
         const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);
+        memory_share_ = bound.gpu_seconds > 0 ? memory / bound.gpu_seconds : 1;
         kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles + memory) / kernels) : 1.0;
         put(waterfall_step::memory_bound, "bound by memory", memory, account.memory_bound.has_value(),
             memory < bound.gpu_seconds ? "all that is left: fewer bytes were moved than are counted" : bound.assumed);
@@ -136,6 +108,13 @@ class waterfall {
     /// The share of the peak of their precision that kernels reach in the time that is theirs; all that is not known
     /// is in that time.
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
+    /// The share of what is bound by memory that the step had time for; below 1 fewer bytes were moved than are
+    /// counted.
+    [[nodiscard]] double memory_share() const { return memory_share_; }
+    /// Measured communication with its waiting, and without what lines of waiting have of it: seconds of each working
+    /// GPU.
+    [[nodiscard]] double communication_with_waiting() const { return with_waiting_; }
+    [[nodiscard]] double communication() const { return transfer_; }
     /// All GPUs of the job, idle ones among them.
     [[nodiscard]] std::uint64_t gpus() const { return gpus_; }
     /// The time of the step.
@@ -181,6 +160,45 @@ class waterfall {
         return detail::divide(to_double(sum) / 1e12, account.step.peak_tflops, "peak_tflops");
     }
 
+    /// The lines of times that are no work of kernels, each kind in a line of its own, which is not known where nobody
+    /// gave one.
+    void put_apart(const step_account& account, double working) {
+        constexpr std::pair<waterfall_step, const char*> lines[] = {
+            {waterfall_step::communication, "exposed communication"},
+            {waterfall_step::data_wait, "data wait"},
+            {waterfall_step::optimizer, "optimizer"},
+            {waterfall_step::elementwise, "element-wise kernels"},
+            {waterfall_step::launches, "no kernel runs"}};
+        for (const auto& [step, name] : lines) {
+            double seconds = 0;
+            bool is_known = false;
+            std::string assumed;
+            for (const time_apart& time : account.apart) {
+                if (detail::step_of(kind_of(time)) == step) {
+                    const bool waits = kind_of(time) == apart_kind::communication;
+                    seconds += waits ? 0 : time.seconds;
+                    is_known = true;
+                    if (assumed.find(time.assumed) == std::string::npos) {
+                        append_item(assumed, time.assumed);
+                    }
+                }
+            }
+            if (step == waterfall_step::communication) {
+                seconds += transfer_;
+                if (with_waiting_ > 0) {
+                    assumed += account.ranks ? "; without the waiting that the lines above have of it"
+                                             : "; what it waits for other ranks is in it";
+                }
+            }
+            put(step, name, working * seconds, is_known, std::move(assumed));
+        }
+        for (const time_apart& time : account.apart) {
+            if (detail::step_of(kind_of(time)) == waterfall_step::apart) {
+                put(waterfall_step::apart, time.name, working * time.seconds, true, time.assumed);
+            }
+        }
+    }
+
     void put(waterfall_step what, std::string name, double gpu_seconds, bool is_known, std::string assumed) {
         lines_.push_back({.what = what,
                           .name = std::move(name),
@@ -223,22 +241,56 @@ class waterfall {
     std::uint64_t gpus_;
     double seconds_ = 0;
     double kernel_rate_ = 1;
+    double memory_share_ = 1;
+    double with_waiting_ = 0;
+    double transfer_ = 0;
     std::vector<waterfall_line> lines_;
 };
 
 /// The waterfall of a step with another account (another layout, schedule, packing, recompute, precision): its
 /// seconds are not read, but follow from kernels that reach what the measured ones do (`kernel_rate`), and from the
-/// times apart that `other` has. With `kernel_rate` 1 the MFU is an upper bound.
-[[nodiscard]] inline waterfall what_if(step_account other, double kernel_rate) {
+/// times apart that `other` has. `memory_share` is that of the measured step. With `kernel_rate` 1 the MFU is an upper
+/// bound.
+[[nodiscard]] inline waterfall what_if(step_account other, double kernel_rate, double memory_share = 1) {
     detail::require_finite_positive(kernel_rate, "kernel_rate");
     if (kernel_rate > 1) {
         detail::refuse("kernel_rate", {"must be at most 1, got ", std::to_string(kernel_rate)});
     }
+    if (!(memory_share >= 0) || memory_share > 1) {
+        detail::refuse("memory_share", {"must be from 0 to 1, got ", std::to_string(memory_share)});
+    }
+    if (other.memory_bound) {
+        other.memory_bound->gpu_seconds *= memory_share;
+        if (memory_share < 1) {
+            other.memory_bound->assumed += "; the share of it that the measured step had time for";
+        }
+    }
     const double work = detail::executed_seconds(other) + detail::tile_seconds(other) +
                         other.memory_bound.value_or(time_at_memory{}).gpu_seconds;
-    const double busy = other.ranks.value_or(rank_times{}).busy_share() * detail::working_gpus(other);
-    other.step.seconds = work / (kernel_rate * busy) + detail::seconds_apart(other);
+    const double kernels = work / kernel_rate / detail::working_gpus(other);
+    const double with_waiting = detail::seconds_with_waiting(other);
+    const double waited = kernels / other.ranks.value_or(rank_times{}).busy_share();
+    other.step.seconds = std::max(waited, kernels + with_waiting) + detail::seconds_apart(other) - with_waiting;
     return waterfall(other);
+}
+
+/// The waterfall of another account with what the measured step says: the share of its memory's bytes, and its
+/// communication without waiting, where the other account has the measured time.
+[[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured, double kernel_rate) {
+    const double with_waiting = detail::seconds_with_waiting(other);
+    if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
+        for (time_apart& time : other.apart) {
+            if (kind_of(time) == apart_kind::communication) {
+                time.kind = apart_kind::transfer;
+                time.seconds *= measured.communication() / with_waiting;
+                time.assumed = "as measured, without waiting";
+            }
+        }
+    }
+    return what_if(std::move(other), kernel_rate, measured.memory_share());
+}
+[[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured) {
+    return what_if(std::move(other), measured, measured.kernel_rate());
 }
 
 }  // namespace floptally

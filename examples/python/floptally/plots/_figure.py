@@ -121,7 +121,7 @@ def caption(
     columns: where the line is broken; 0 is one line.
     """
     text = " · ".join(part for part in parts if part)
-    text = "\n".join(textwrap.wrap(text, columns)) if columns else text
+    text = "\n".join(textwrap.wrap(text, columns, break_on_hyphens=False)) if columns else text
     if ax is None:  # of the figure, so that a long line does not push the axes aside
         return figure.supxlabel(text, x=0.008, ha="left", fontsize=size, color=color)
     return ax.annotate(text, (0, 0), (0, -40), xycoords="axes fraction", textcoords="offset points", va="top",

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace floptally::detail {
@@ -14,6 +15,7 @@ struct timed_stretch {
     std::int64_t end = 0;
     std::uint64_t key = 0;
     bool gives_way = false;  ///< to all that does not: communication and copies to computation
+    bool is_copy = false;
 };
 
 /// Calls `each(key, nanoseconds)` so that every moment from `begin` to `end` is counted once: those that run at once
@@ -58,6 +60,30 @@ std::int64_t share_time(std::vector<timed_stretch> stretches, std::int64_t begin
         now = until;
     }
     return idle;
+}
+
+/// The moments in which something that gives way runs beside something that does not. Copies are not among them.
+[[nodiscard]] inline std::int64_t hidden_time(const std::vector<timed_stretch>& stretches, std::int64_t from,
+                                              std::int64_t until) {
+    std::vector<std::pair<std::int64_t, std::pair<int, int>>> edges;
+    for (const timed_stretch& stretch : stretches) {
+        const std::int64_t begin = std::max(stretch.begin, from);
+        const std::int64_t end = std::min(stretch.end, until);
+        if (begin < end && !stretch.is_copy) {
+            const std::pair<int, int> one{stretch.gives_way ? 1 : 0, stretch.gives_way ? 0 : 1};
+            edges.push_back({begin, one});
+            edges.push_back({end, {-one.first, -one.second}});
+        }
+    }
+    std::sort(edges.begin(), edges.end());
+    std::int64_t hidden = 0;
+    std::pair<int, int> running{};
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        hidden += running.first > 0 && running.second > 0 ? edges[i].first - edges[i - 1].first : 0;
+        running.first += edges[i].second.first;
+        running.second += edges[i].second.second;
+    }
+    return hidden;
 }
 
 }  // namespace floptally::detail

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <fmt/format.h>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <floptally/batch/integer_view.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/input/add_input.hpp>
+#include <floptally/parallel/pipeline_schedule.hpp>
+#include <floptally/parallel/pipeline_split.hpp>
+#include <floptally/parallel/rank_times.hpp>
+#include <floptally/parallel/rank_work.hpp>
+#include <floptally/step/pipeline_times.hpp>
+#include <floptally/step/precision_setting_text.hpp>
+
+#include "arguments.hpp"
+#include "batch.hpp"
+#include "count.hpp"
+#include "measure.hpp"
+
+/// @file
+/// The ranks of a step from the options: their own work, or the pipelines that they are.
+
+namespace program {
+
+/// The options of ranks, which another step of `whatif` may have otherwise.
+inline constexpr const char* rank_options[][3] = {
+    {"idle-gpus", "of --gpus, those that run none of the work", "N"},
+    {"rank-work", "own work of each rank, in any unit; with --pp of each replica", "5,6,5,9"},
+    {"pp", "ranks of a pipeline", "N"},
+    {"vpp", "chunks of layers on each of them", "N"},
+    {"microbatches", "that each pipeline runs in the step", "N"},
+    {"schedule", "gpipe, 1f1b, interleaved, zero_bubble (ZB-H1) or zb_v", "NAME"},
+    {"replicas", "pipelines beside each other", "N"},
+    {"micro-batch-size", "sequences of a microbatch, dealt in Megatron-LM's order: each has its own work", "N"},
+    {"layers-of-chunks", "layers of each chunk of the pipeline, in forward order", "9,8,8,7"},
+    {"num-layers-in-first-pipeline-stage", "as Megatron-LM's", "N"},
+    {"num-layers-in-last-pipeline-stage", "as Megatron-LM's", "N"},
+    {"account-for-embedding-in-pipeline-split", "true: the embedding takes the place of a layer", "true"},
+    {"account-for-loss-in-pipeline-split", "true: the lm_head takes the place of a layer", "true"}};
+
+inline std::vector<std::uint64_t> parse_loads(const std::string& text, const std::string& field) {
+    std::vector<std::uint64_t> loads;
+    for (const std::int64_t load : parse_integers(text, field)) {
+        if (load < 0) {
+            throw error(floptally::indexed(field, loads.size()), fmt::format("must be at least 0, got {}", load));
+        }
+        loads.push_back(static_cast<std::uint64_t>(load));
+    }
+    return loads;
+}
+
+/// The split of the model's layers into the chunks of a pipeline.
+inline floptally::pipeline_split split_of(const arguments& args, const floptally::model_config& model,
+                                          std::uint64_t stages, std::uint64_t chunks) {
+    const auto layers_in = [&](const char* option) {
+        return parse_count(args.text(option).value_or("0"), arguments::field(option), 0, 100'000);
+    };
+    const auto accounts = [&](const char* option) {
+        return args.text(option) && args.choice(option, {"true", "false"}) == 0;
+    };
+    const floptally::pipeline_options options{
+        .num_layers_in_first_pipeline_stage = layers_in("num-layers-in-first-pipeline-stage"),
+        .num_layers_in_last_pipeline_stage = layers_in("num-layers-in-last-pipeline-stage"),
+        .account_for_embedding_in_pipeline_split = accounts("account-for-embedding-in-pipeline-split"),
+        .account_for_loss_in_pipeline_split = accounts("account-for-loss-in-pipeline-split")};
+    const auto given = args.text("layers-of-chunks");
+    if (!given) {
+        return floptally::pipeline_split::even(floptally::num_layers(model.parts), stages, chunks, options);
+    }
+    for (const char* option : {"num-layers-in-first-pipeline-stage", "num-layers-in-last-pipeline-stage",
+                               "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"}) {
+        if (args.text(option)) {
+            throw error(arguments::field(option), "is given beside --layers-of-chunks, which says all");
+        }
+    }
+    const std::vector<std::uint64_t> layers = parse_loads(*given, "layers_of_chunks");
+    if (layers.size() != stages * chunks) {
+        throw error("layers_of_chunks",
+                    fmt::format("must be {} numbers, pp x vpp, got {}", stages * chunks, layers.size()));
+    }
+    return {stages, layers};
+}
+
+/// The batch of each microbatch of each replica: microbatch m of replica r has the samples from (m x replicas + r) x
+/// size, as Megatron-LM deals them.
+inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments& args,
+                                                                const floptally::model_config& model,
+                                                                std::uint64_t replicas, std::uint64_t size) {
+    const read_input input(args);
+    const floptally::model_input& all = input.get();
+    floptally::model_input::list const* const list = all.lengths.size() == 1 ? all.lengths.data() : nullptr;
+    if (list == nullptr || all.boundaries || all.encoder_lengths || all.attention_mask || !all.sequences.empty() ||
+        !all.new_tokens.empty() || !all.grids.empty() || all.images != 0 || all.audio_frames || !all.measured.empty()) {
+        throw error("micro_batch_size", "deals --lengths or --lengths-file, and no other batch");
+    }
+    const std::vector<std::uint64_t> lengths =
+        list->lengths.visit([](const auto& numbers) { return floptally::detail::nonnegative(numbers, "lengths"); });
+    if (lengths.size() % (replicas * size) != 0) {
+        throw error("micro_batch_size", fmt::format("times {} replicas must divide the {} sequences, got {}", replicas,
+                                                    lengths.size(), size));
+    }
+    std::vector<std::vector<floptally::tally>> batches(replicas);
+    for (std::size_t first = 0; first < lengths.size(); first += size) {
+        floptally::model_input part;
+        const std::span<const std::uint64_t> own(lengths.data() + first, size);
+        part.lengths.push_back({list->field, own, list->row_length});
+        floptally::tally& made = batches[first / size % replicas].emplace_back(model.cost.masks());
+        floptally::add_input(part, model, made, spelling);
+    }
+    return batches;
+}
+
+/// Pipelines beside each other, and how many microbatches all of them run.
+struct read_pipelines {
+    floptally::rank_times times{};
+    std::uint64_t microbatches = 0;
+};
+
+inline read_pipelines run_pipelines(const arguments& args, const floptally::model_config& model,
+                                    const floptally::report& counted, std::uint64_t working_gpus) {
+    const std::uint64_t stages = parse_count(args.required("pp", "N"), "pp", 1, 1U << 16U);
+    using floptally::pipeline_schedule;
+    const auto vpp = args.text("vpp");
+    const bool is_virtual = vpp && parse_count(*vpp, "vpp", 1, 1U << 16U) > 1;
+    const pipeline_schedule usual = is_virtual ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
+    const auto schedule = static_cast<pipeline_schedule>(
+        args.choice("schedule", floptally::pipeline_schedule_names, static_cast<std::size_t>(usual)));
+    const std::uint64_t chunks = vpp                                   ? parse_count(*vpp, "vpp", 1, 1U << 16U)
+                                 : schedule == pipeline_schedule::zb_v ? 2
+                                                                       : 1;
+    const auto loads = args.text("rank-work");
+    const auto size = args.text("micro-batch-size");
+    std::vector<std::uint64_t> shares;
+    if (loads) {
+        shares = parse_loads(*loads, "rank_work");
+    }
+    const auto said = args.text("replicas");
+    const std::uint64_t replicas =
+        said ? parse_count(*said, "replicas", 1, 1U << 24U) : std::max<std::uint64_t>(shares.size(), 1);
+    if (loads && shares.size() != replicas) {
+        throw error("rank_work",
+                    fmt::format("must have a number for each of {} replicas, got {}", replicas, shares.size()));
+    }
+    if (loads && size) {
+        throw error("rank_work", "is given beside --micro-batch-size, which says the work of each microbatch");
+    }
+    if (working_gpus % (stages * replicas) != 0) {
+        throw error("gpus",
+                    fmt::format("must be a multiple of {} ranks, pp x replicas, where they are not idle, got {}",
+                                stages * replicas, working_gpus));
+    }
+    std::vector<std::vector<floptally::tally>> batches;
+    if (size) {
+        batches = dealt_batches(args, model, replicas, parse_count(*size, "micro_batch_size", 1, 1U << 24U));
+    }
+    const auto number = args.text("microbatches");
+    const std::uint64_t microbatches =
+        size && !number ? batches.front().size()
+                        : parse_count(args.required("microbatches", "N"), "microbatches", 1, std::uint64_t{1} << 24U);
+    if (size && microbatches != batches.front().size()) {
+        throw error("microbatches", fmt::format("must be the {} that --micro-batch-size makes, got {}",
+                                                batches.front().size(), microbatches));
+    }
+    const auto precisions = args.text("precisions");
+    const floptally::pipeline_times times(
+        model.parts, split_of(args, model, stages, chunks), counted.plan, peak_of(args).tflops,
+        precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
+                   : std::vector<floptally::precision_setting>{});
+    std::vector<std::vector<floptally::chunk_work>> work;
+    if (size) {
+        work = times.of(batches);
+    } else if (loads) {
+        work = times.of(counted.batch, microbatches, shares);
+    } else {
+        work.push_back(times.of(counted.batch, microbatches));  // all replicas are alike
+    }
+    std::vector<floptally::pipeline_run> runs;
+    for (const std::vector<floptally::chunk_work>& replica : work) {
+        runs.push_back(floptally::pipeline_order::fitted(schedule, stages, chunks, microbatches, replica).run(replica));
+    }
+    return {floptally::rank_times::of(runs), microbatches * replicas};
+}
+
+/// The times of ranks, from pipelines or from the work of each rank, and the microbatches of all pipelines, 0 where
+/// there is none.
+inline std::pair<std::optional<floptally::rank_times>, std::uint64_t> read_ranks(const arguments& args,
+                                                                                 const floptally::model_config& model,
+                                                                                 const floptally::report& counted,
+                                                                                 std::uint64_t working_gpus) {
+    if (args.text("pp")) {
+        const read_pipelines made = run_pipelines(args, model, counted, working_gpus);
+        return {made.times, made.microbatches};
+    }
+    for (const auto& [option, meaning, value] : rank_options) {
+        const std::string name = option;
+        if (name != "idle-gpus" && name != "rank-work" && name != "pp" && args.text(name)) {
+            throw error("pp", fmt::format("is missing; --{} is of a pipeline", name));
+        }
+    }
+    const auto loads = args.text("rank-work");
+    if (!loads) {
+        return {};
+    }
+    return {floptally::rank_times::of(parse_loads(*loads, "rank_work")), 0};
+}
+
+}  // namespace program

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The time of a pipeline's passes, against a list of the products of each layer, each at the peak of its own precision,
+// and a simulation by events.
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/parallel/pipeline_schedule.hpp>
+#include <floptally/parallel/rank_times.hpp>
+#include <floptally/step/pipeline_times.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "pipeline_simulation.hpp"
+
+namespace pipeline_times_test {
+namespace {
+
+using floptally::chunk_work;
+using floptally::index_range;
+using floptally::mask;
+using floptally::model_part;
+using floptally::pipeline_order;
+using floptally::pipeline_pass;
+using floptally::pipeline_run;
+using floptally::pipeline_schedule;
+using floptally::pipeline_split;
+using floptally::pipeline_times;
+using floptally::precision_setting;
+using floptally::rank_times;
+using floptally::tally;
+using lengths_list = std::vector<std::uint32_t>;
+
+constexpr double bf16 = 1000;
+constexpr double fp8 = 2000;
+
+/// Seven layers, and a head as large as two of them.
+std::vector<model_part> small_model() {
+    floptally::cost layer;
+    layer.add("attention.core", floptally::attention_core{.num_heads = 2, .qk_head_dim = 4, .v_head_dim = 4},
+              mask::causal());
+    layer.add("mlp", floptally::linear{.in_features = 30, .out_features = 50});
+    floptally::cost head;
+    head.add("lm_head", floptally::linear{.in_features = 30, .out_features = 100});
+    return {{.name = "layer", .cost = layer, .first_layer = 0, .repeat = 7},
+            {.name = "lm_head", .role = floptally::part_role::head, .cost = head}};
+}
+
+const floptally::training_plan eager{.flash_attention = false};
+
+tally batch_of(const lengths_list& lengths) {
+    tally batch{floptally::cost_of(small_model()).masks()};
+    batch.add_lengths(lengths);
+    return batch;
+}
+
+/// FLOPs of a pass of some layers, and of the head where `head`, each at its peak, over the stated one: pair by pair.
+double listed(const lengths_list& lengths, std::uint64_t layers, bool head, pipeline_pass::kind what, double layer_peak,
+              double core_peak) {
+    double sum = 0;
+    for (const std::uint32_t length : lengths) {
+        for (std::uint32_t query = 0; query < length; ++query) {
+            sum += static_cast<double>(layers) * 2 * 30 * 50 * bf16 / layer_peak;
+            sum += head ? 2 * 30 * 100 : 0;
+            for (std::uint32_t key = 0; key <= query; ++key) {
+                // Scores and values; in the backward twice as much, all of it to the data.
+                const double pair = static_cast<double>(layers) * 2 * 2 * (4 + 4) * bf16 / core_peak;
+                sum += what == pipeline_pass::kind::forward            ? pair
+                       : what == pipeline_pass::kind::backward_weights ? 0
+                                                                       : 2 * pair;
+            }
+        }
+    }
+    return sum;
+}
+
+const std::vector<std::uint64_t> layers_of_stages = {3, 2, 1, 1};
+
+struct shares {
+    double busy;
+    double imbalance;
+    double bubble;
+};
+
+/// Shares of the replicas' time by the simulation, where `length(replica, pass)` is the time of a pass.
+template <class Length>
+shares simulated(const std::vector<pipeline_order>& orders, Length length) {
+    double end = 0;
+    double sum = 0;
+    double largest = 0;
+    double ranks = 0;
+    for (std::size_t replica = 0; replica < orders.size(); ++replica) {
+        const pipeline_order& order = orders[replica];
+        const auto made =
+            pipeline_simulation::simulate({order.ranks().begin(), order.ranks().end()}, order.chunks(), false,
+                                          [&](const pipeline_pass& pass) { return length(replica, pass); });
+        REQUIRE(made.makespan > 0);
+        end = std::max(end, made.makespan);
+        for (const double busy : made.busy) {
+            largest = std::max(largest, busy);
+            sum += busy;
+            ranks += 1;
+        }
+    }
+    return {sum / ranks / end, (largest - sum / ranks) / end, (end - largest) / end};
+}
+
+/// A backward is one pass.
+template <class Listed>
+double pass_length(const pipeline_pass& pass, Listed listed_of) {
+    return pass.what == pipeline_pass::kind::forward
+               ? listed_of(pass.what)
+               : listed_of(pass.what) + listed_of(pipeline_pass::kind::backward_weights);
+}
+
+void check(const rank_times& made, const shares& expected) {
+    CHECK(std::abs(made.busy_share() - expected.busy) < 1e-12);
+    CHECK(std::abs(made.imbalance_share() - expected.imbalance) < 1e-12);
+    CHECK(std::abs(made.bubble_share() - expected.bubble) < 1e-12);
+}
+
+}  // namespace
+
+TEST_CASE("F80: a pipeline's clock takes the time of each pass at the peak of its own precision") {
+    const std::vector<model_part> model = small_model();
+    const pipeline_split split(4, layers_of_stages);
+    const lengths_list lengths = {7, 2, 30};
+    // Layers in fp8 but for attention's core, the head as it is.
+    const std::vector<precision_setting> settings = {{.layers = index_range{0, 7}, .peak_tflops = fp8},
+                                                     {.component = "attention.core", .peak_tflops = 500}};
+    for (const std::uint64_t microbatches : {1U, 3U, 8U}) {
+        const pipeline_order order(pipeline_schedule::one_f_one_b, 4, 1, microbatches);
+        const auto run_with = [&](const std::vector<precision_setting>& with) {
+            return order.run(pipeline_times(model, split, eager, bf16, with).of(batch_of(lengths), microbatches));
+        };
+        const auto expected = [&](double layer_peak, double core_peak) {
+            return simulated({order}, [&](std::size_t, const pipeline_pass& pass) {
+                return pass_length(pass, [&](pipeline_pass::kind what) {
+                    return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, layer_peak, core_peak);
+                });
+            });
+        };
+        check(rank_times::of(std::vector<pipeline_run>{run_with(settings)}), expected(fp8, 500));
+        check(rank_times::of(std::vector<pipeline_run>{run_with({})}), expected(bf16, bf16));
+        CHECK(std::abs(expected(fp8, 500).bubble - expected(bf16, bf16).bubble) > 0.01);  // the precisions matter
+    }
+}
+
+TEST_CASE("F85: replicas with microbatches of their own run beside each other, on one clock") {
+    const std::vector<model_part> model = small_model();
+    const pipeline_split split(4, layers_of_stages);
+    const std::vector<std::vector<lengths_list>> replicas = {{{7, 2}, {30}, {3, 3, 3}}, {{20}, {1}, {40, 5}}};
+    const std::vector<precision_setting> settings = {{.layers = index_range{0, 7}, .peak_tflops = fp8}};
+    std::vector<std::vector<tally>> batches;
+    std::vector<pipeline_order> orders;
+    for (const auto& replica : replicas) {
+        std::vector<tally>& of = batches.emplace_back();
+        for (const lengths_list& lengths : replica) {
+            of.push_back(batch_of(lengths));
+        }
+        orders.emplace_back(pipeline_schedule::one_f_one_b, 4, 1, replica.size());
+    }
+    const auto times = pipeline_times(model, split, eager, bf16, settings).of(batches);
+    std::vector<pipeline_run> runs;
+    for (std::size_t replica = 0; replica < orders.size(); ++replica) {
+        runs.push_back(orders[replica].run(times[replica]));
+    }
+    const rank_times made = rank_times::of(runs);
+    CHECK(made.ranks == 8);
+    check(made, simulated(orders, [&](std::size_t replica, const pipeline_pass& pass) {
+              return pass_length(pass, [&](pipeline_pass::kind what) {
+                  return listed(replicas[replica][pass.microbatch], layers_of_stages[pass.chunk], pass.chunk == 3, what,
+                                fp8, fp8);
+              });
+          }));
+}
+
+TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
+    const pipeline_split split(4, layers_of_stages);
+    const lengths_list lengths = {7, 2, 30};
+    const std::vector<std::uint64_t> loads = {5, 6, 9};
+    const pipeline_order order(pipeline_schedule::one_f_one_b, 4, 1, 6);
+    const std::vector<model_part> model = small_model();
+    std::vector<pipeline_run> runs;
+    for (const auto& replica : pipeline_times(model, split, eager, bf16).of(batch_of(lengths), 6, loads)) {
+        runs.push_back(order.run(replica));
+    }
+    check(rank_times::of(runs), simulated({order, order, order}, [&](std::size_t replica, const pipeline_pass& pass) {
+              return static_cast<double>(loads[replica]) * pass_length(pass, [&](pipeline_pass::kind what) {
+                         return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, bf16, bf16);
+                     });
+          }));
+    const pipeline_times times(model, split, eager, bf16);
+    const std::vector<std::uint64_t> idle = {0, 0};
+    CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, idle)); }) ==
+          "rank_work: must have a replica that works");
+    CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 0)); }) ==
+          "microbatches: must be at least 1, got 0");
+    CHECK(error_of([&] { static_cast<void>(pipeline_times(model, split, eager, 0)); }) ==
+          "peak_tflops: must be a finite number above 0, got 0.000000");
+}
+
+}  // namespace pipeline_times_test
