@@ -46,6 +46,9 @@ struct measured_times {
     std::vector<floptally::rank_line> lines{};     ///< of each of them
 };
 
+/// How a trace is read from its file: a program within another unpacks by what that one has.
+inline floptally::trace (*load_trace)(const std::filesystem::path&) = floptally::load_kineto_trace;
+
 /// The measured times from the options, for the work of a step, among whose components a trace's parts are looked up.
 inline std::optional<measured_times> read_times(const arguments& args,
                                                 const std::vector<floptally::work_at_peak>& work) {
@@ -73,7 +76,7 @@ inline std::optional<measured_times> read_times(const arguments& args,
         std::filesystem::exists(*trace) ? std::vector<std::string>{*trace} : comma_separated({*trace});
     std::vector<floptally::trace> traces;
     for (const std::string& file : files) {
-        traces.push_back(floptally::load_kineto_trace(file));
+        traces.push_back(load_trace(file));
     }
     const floptally::rank_traces made(std::move(traces),
                                       modules ? floptally::module_map_named(*modules) : floptally::module_map{});

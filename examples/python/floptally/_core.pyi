@@ -1296,7 +1296,7 @@ def _fitting_pipelines(
 ) -> tuple[list[dict[str, Any]], int, int, str]:
     """Pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
 def _times_of_traces(
-    work: Breakdown, paths: list[str], modules: str | None
+    work: Breakdown, paths: list[bytes], modules: str | None
 ) -> tuple[str, str, list[str], list[dict[str, float]]]:
     """Measured times of the traces of a step's ranks and what else they say of it as JSON, notes, and each rank's step."""
 def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]:

@@ -3,15 +3,10 @@
 
 from __future__ import annotations
 
-import contextlib
 import copy
-import gzip
 import json
 import os
-import shutil
-import tempfile
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -465,33 +460,12 @@ def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
             raise Error("trace", f"must be a path, or a list of a path for each rank, got {times['trace']!r}")
         if not isinstance(times.get("modules", ""), str):
             raise Error("modules", f"must be a str, got {times['modules']!r}")
-        with contextlib.ExitStack() as stack:
-            texts = [stack.enter_context(unpacked(os.fsdecode(path))) for path in paths]
-            found = _core._times_of_traces(work, texts, times.get("modules"))
+        found = _core._times_of_traces(work, [os.fsencode(path) for path in paths], times.get("modules"))
         said["component_times"], said["traced"], said["notes"], said["ranks"] = found
     elif times:
         said["component_times"] = json_of_times(work, times["component_times"])
     measured = work._measured_by
     return Waterfall(work, said if measured is None else changed(measured, said))
-
-
-@contextlib.contextmanager
-def unpacked(path: str) -> Iterator[str]:
-    """The path of a trace as text: its own, or of what gzip packed in it, for as long as it is read."""
-    is_packed = False
-    with contextlib.suppress(OSError), open(path, "rb") as file:  # the reader says what it cannot open
-        is_packed = file.read(2) == b"\x1f\x8b"
-    if not is_packed:
-        yield path
-        return
-    with tempfile.NamedTemporaryFile(suffix=".json") as text:
-        try:
-            with gzip.open(path) as packed:
-                shutil.copyfileobj(packed, text)
-        except (OSError, EOFError, zlib.error) as problem:
-            raise Error("trace", f"is a broken gzip file: {problem}") from None
-        text.flush()
-        yield text.name
 
 
 def is_path(given: object) -> bool:

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <filesystem>
 #include <iterator>
 #include <limits>
 #include <memory>
@@ -49,6 +50,7 @@
 #include <floptally/text/error.hpp>
 #include <floptally/text/table.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/trace.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 
 #include "arrays.hpp"
@@ -233,6 +235,9 @@ void warn_if_absurd(double mfu, counted_passes counted);
 void resume_meter(meter& kept, const std::string& state);
 /// A JSON object as Python's dict.
 [[nodiscard]] py::dict json_object(const std::string& text);
+
+/// A trace from a file, packed by gzip too. May be called without the GIL.
+[[nodiscard]] trace load_trace(const std::filesystem::path& path);
 
 void bind_masks(py::module_& module);
 void bind_plans(py::module_& module);

@@ -67,6 +67,7 @@ void bind_reader(py::module_& module) {
             argv.push_back(word.data());
         }
         argv.push_back(nullptr);
+        program::load_trace = load_trace;
         const py::gil_scoped_release released;  // it may wait for standard input
         return program::main(static_cast<int>(words.size()), argv.data());
     });
