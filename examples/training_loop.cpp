@@ -209,15 +209,12 @@ int train(const settings& chosen) {
 
     // The waterfall of the run: one rank, which runs nothing twice and computes no masked tile. On a noisy machine the
     // loop may beat the peak that was measured before it, and then there is no waterfall.
-    const std::vector<floptally::work_at_peak> all = {{work, peak_tflops}};
     try {
-        const floptally::waterfall where({.step = {run.totals.seconds, 1, peak_tflops},
-                                          .work = all,
-                                          .repeated = all,
+        const floptally::waterfall where(
+            floptally::with_one_gpu_said({.step = {run.totals.seconds, 1, peak_tflops},
+                                          .work = {{work, peak_tflops}},
                                           .masked_tiles = std::vector<floptally::work_at_peak>{},
-                                          .ranks = floptally::rank_times{.makespan = 1},
-                                          .idle_gpus = 0,
-                                          .apart = {{"optimizer", optimizer_seconds}}});
+                                          .apart = {{"optimizer", optimizer_seconds}}}));
         std::fputs(floptally::to_table(where).c_str(), stdout);
     } catch (const floptally::error& problem) {
         std::printf("no waterfall: %s\n", problem.what());

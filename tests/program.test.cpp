@@ -222,13 +222,15 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
      "--rank-work 1,2,3 --replicas 2",
      "rank_work: must have a number for each of 2 replicas, got 3"},
+    {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --against x",
+     "against: is given without --trace or --component-times"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
      "micro_batch_size: times 1 replicas must divide the 3 sequences, got 2"},
     {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
      "micro_batch_size: deals --lengths or --lengths-file, and no other batch"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1 "
      "--microbatches 3",
-     "microbatches: must be the 2 that --micro-batch-size makes, got 3"},
+     "microbatches: must be the 2 of each replica whose work is given, got 3"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 1 "
      "--layers-of-chunks 16,16",
      "layers_of_chunks: must be 4 numbers, pp x vpp, got 2"},
@@ -1273,6 +1275,37 @@ TEST_CASE("F82, F83: a trace's known lines, and the traces of several ranks") {
     CHECK(near(two["ranks"][1]["hidden"], 70.5e-6));
     CHECK(run(tiny + "--trace " + traces + "gpu_step.json," + traces + "gpu_step.json").out.find("\nby rank, ms ") !=
           std::string::npos);
+}
+
+TEST_CASE("waterfall: two traces side by side, and the lines that cost most first") {
+    const std::filesystem::path traces = std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "tests/golden/traces";
+    json slower = json::parse(std::ifstream(traces / "gpu_step.json"));
+    for (json& event : slower["traceEvents"]) {  // the MLP's backward takes 7 us more, and all after it is later
+        if (event.value("cat", "") == "kernel" && event["args"]["correlation"] == 505) {
+            event["dur"] = 207;
+        } else if (event.value("cat", "") == "kernel" && event["ts"] > 88511388700.0) {
+            event["ts"] = event["ts"].get<double>() + 7;
+        }
+    }
+    const std::string later = std::filesystem::temp_directory_path() / "floptally_slower.json";
+    std::ofstream(later) << slower.dump();
+    const std::string tiny = "waterfall --config tiny.json --lengths 128,128 --gpus 1 --peak-tflops 10 ";
+    const std::string both = tiny + "--trace " + later + " --against " + (traces / "gpu_step.json").string();
+    const json compared = run_json(both)["compared"];
+    CHECK(compared[0]["name"] == "mlp");
+    double sum = 0;
+    for (const json& one : compared) {
+        sum += one["slower"].get<double>();
+        CHECK((one["name"] == "mlp" ? near(one["slower"], 7e-6) : std::abs(one["slower"].get<double>()) < 1e-9));
+    }
+    CHECK(near(sum, 7e-6));
+    CHECK(run(both).out.find("\nmlp                                  0.325       0.332       0.007") !=
+          std::string::npos);
+    CHECK(run(both + " --format markdown").out.find("| mlp | 0.325 | 0.332 | 0.007 |") != std::string::npos);
+    const std::string by_cost = run(tiny + "--trace " + later + " --by-cost").out;
+    std::filesystem::remove(later);
+    CHECK(by_cost.find("\nmeasured MFU ") < by_cost.find("\nkernels below their peak "));
+    CHECK(by_cost.find("\nkernels below their peak: usually helps: ") != std::string::npos);
 }
 
 TEST_CASE("waterfall: ranks by their own work, and precisions with peaks of their own") {

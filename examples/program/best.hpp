@@ -18,6 +18,7 @@
 #include <floptally/step/memory.hpp>
 #include <floptally/step/pipeline_search.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/what_if.hpp>
 
 #include "arguments.hpp"
 #include "count.hpp"

@@ -14,6 +14,7 @@
 #include <floptally/count/breakdown.hpp>
 #include <floptally/json/component_json.hpp>
 #include <floptally/json/kineto_trace.hpp>
+#include <floptally/waterfall/component_comparison.hpp>
 #include <floptally/waterfall/component_times.hpp>
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/rank_traces.hpp>
@@ -34,112 +35,95 @@ inline void add_times_options(cxxopts::Options& options) {
         "trace", "of a step, by torch.profiler's export_chrome_trace; of several ranks apart by commas",
         cxxopts::value<std::string>(), "FILE[,FILE]")(
         "modules", "components of modules in the trace, before the usual ones: *.mixer=mamba,op:my::*=mlp",
-        cxxopts::value<std::string>(), "LIST");
+        cxxopts::value<std::string>(),
+        "LIST")("against", "an earlier trace or file of times of the same model: which component became slower",
+                cxxopts::value<std::string>(), "FILE");
 }
 
-/// The times of components from the options; none where there are no such options.
+/// The times of components from the options.
 struct measured_times {
     floptally::component_times given{};
     std::vector<std::string> notes{};
-    std::vector<floptally::time_apart> apart{};    ///< in a trace: what is no work
-    std::optional<floptally::rank_times> ranks{};  ///< in the traces of several ranks
-    std::vector<floptally::rank_line> lines{};     ///< of each of them
+    floptally::traced_step traced{};            ///< in a trace: what is no work, and ranks
+    std::vector<floptally::rank_line> lines{};  ///< of each rank whose trace is given, where they are several
 };
 
 /// How a trace is read from its file: a program within another unpacks by what that one has.
 inline floptally::trace (*load_trace)(const std::filesystem::path&) = floptally::load_kineto_trace;
 
-/// The measured times from the options, for the work of a step, among whose components a trace's parts are looked up.
-inline std::optional<measured_times> read_times(const arguments& args,
-                                                const std::vector<floptally::work_at_peak>& work) {
-    const auto times = args.text("component-times");
-    const auto trace = args.text("trace");
-    const auto modules = args.text("modules");
-    if (times && trace) {
-        throw error("component_times", "is given beside --trace: one of them says the times");
+/// The times of a file of them, as JSON.
+inline measured_times read_times_of(const std::string& path, const char* field) {
+    const nlohmann::json file = nlohmann::json::parse(read_file(path, field), nullptr, false);
+    if (file.is_discarded()) {
+        throw error(field, fmt::format("is no JSON: \"{}\"", path));
     }
-    if (modules && !trace) {
-        throw error("modules", "is given without --trace, whose modules it names");
-    }
-    if (times) {
-        const nlohmann::json file = nlohmann::json::parse(read_file(*times, "component_times"), nullptr, false);
-        if (file.is_discarded()) {
-            throw error("component_times", fmt::format("is no JSON: \"{}\"", *times));
-        }
-        return measured_times{floptally::read_component_times(file), {}};
-    }
-    if (!trace) {
-        return {};
-    }
+    return {floptally::read_component_times(file), {}, {}, {}};
+}
+
+/// The times of the traces of one or several ranks, whose parts are looked up among the components of this work.
+inline measured_times read_traces(const arguments& args, const std::string& paths,
+                                  const std::vector<floptally::work_at_peak>& work) {
     // A name with a comma is one file, where there is such a one.
     const std::vector<std::string> files =
-        std::filesystem::exists(*trace) ? std::vector<std::string>{*trace} : comma_separated({*trace});
+        std::filesystem::exists(paths) ? std::vector<std::string>{paths} : comma_separated({paths});
     std::vector<floptally::trace> traces;
     for (const std::string& file : files) {
         traces.push_back(load_trace(file));
     }
+    const auto modules = args.text("modules");
     const floptally::rank_traces made(std::move(traces),
                                       modules ? floptally::module_map_named(*modules) : floptally::module_map{});
     floptally::breakdown all;
     for (const floptally::work_at_peak& piece : work) {
         all += piece.work;
     }
-    return measured_times{{made.seconds(), made.parts(all)},
-                          std::vector<std::string>(made.notes().begin(), made.notes().end()),
-                          made.apart(all),
-                          made.times(all),
-                          files.size() == 1 ? std::vector<floptally::rank_line>{} : made.lines(all)};
+    return {{made.seconds(), made.parts(all)},
+            std::vector<std::string>(made.notes().begin(), made.notes().end()),
+            made.step(all),
+            files.size() == 1 ? std::vector<floptally::rank_line>{} : made.lines(all)};
 }
 
-/// The account with what a trace says of it and nobody else did.
-inline floptally::step_account with_trace(floptally::step_account account, const measured_times& times) {
-    using floptally::apart_kind;
-    const auto is_alike = [](const floptally::time_apart& a, const floptally::time_apart& b) {
-        const auto kind = [](const floptally::time_apart& time) {
-            const apart_kind own = floptally::kind_of(time);
-            return own == apart_kind::transfer ? apart_kind::communication : own;
-        };
-        return kind(a) == kind(b);
-    };
-    // A time that a job of one GPU implies is not measured.
-    std::erase_if(account.apart, [](const floptally::time_apart& time) { return time.assumed != "measured"; });
-    const std::vector<floptally::time_apart> given = account.apart;
-    for (const floptally::time_apart& time : times.apart) {
-        if (std::none_of(given.begin(), given.end(),
-                         [&](const floptally::time_apart& other) { return is_alike(other, time); })) {
-            account.apart.push_back(time);
+/// The measured times from the options, for the work of a step; none where there are no such options.
+inline std::optional<measured_times> read_times(const arguments& args,
+                                                const std::vector<floptally::work_at_peak>& work) {
+    const auto times = args.text("component-times");
+    const auto trace = args.text("trace");
+    if (times && trace) {
+        throw error("component_times", "is given beside --trace: one of them says the times");
+    }
+    for (const auto& [option, needs] : {std::pair("modules", trace.has_value()), {"against", times || trace}}) {
+        if (args.text(option) && !needs) {
+            throw error(option, fmt::format("is given without --trace{}", option == std::string_view("modules")
+                                                                              ? ", whose modules it names"
+                                                                              : " or --component-times"));
         }
     }
-    account = floptally::with_one_gpu_said(std::move(account));
-    account.ranks = account.ranks ? account.ranks : times.ranks;
-    return account;
+    return times   ? std::optional(read_times_of(*times, "component_times"))
+           : trace ? std::optional(read_traces(args, *trace, work))
+                   : std::nullopt;
 }
 
-/// A rank's step from its trace, in milliseconds.
-inline std::string show_ranks(const std::vector<floptally::rank_line>& lines) {
-    std::string table = fmt::format("{:<10}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}{:>12}\n", "by rank, ms", "step",
-                                    "computing", "besides", "transfer", "waiting", "idle", "hidden");
-    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
-        const floptally::rank_line& line = lines[rank];
-        table += fmt::format("{:<10}{:>13.3f}{:>12.3f}{:>12.3f}{:>12.3f}{:>12.3f}{:>12.3f}{:>12.3f}\n", rank,
-                             1e3 * line.seconds, 1e3 * line.computing, 1e3 * line.besides, 1e3 * line.transfer,
-                             1e3 * line.waiting, 1e3 * line.idle, 1e3 * line.hidden);
-    }
-    return table;
+/// The measured step by component.
+inline floptally::component_waterfall by_component(floptally::step_account account, const measured_times& times) {
+    account.step.seconds = times.given.seconds.value_or(account.step.seconds);
+    return {floptally::without_traced(std::move(account), times.traced), times.given.times};
 }
 
-inline nlohmann::ordered_json to_json(const std::vector<floptally::rank_line>& lines) {
-    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
-    for (const floptally::rank_line& line : lines) {
-        ranks.push_back({{"seconds", line.seconds},
-                         {"computing", line.computing},
-                         {"besides", line.besides},
-                         {"transfer", line.transfer},
-                         {"waiting", line.waiting},
-                         {"idle", line.idle},
-                         {"hidden", line.hidden}});
+/// An earlier step of the same model beside this one, by component; none where --against is not given.
+inline std::optional<std::vector<floptally::compared_component>> read_comparison(
+    const arguments& args, const floptally::step_account& account, const floptally::component_waterfall& after) {
+    const auto against = args.text("against");
+    if (!against) {
+        return {};
     }
-    return ranks;
+    const measured_times before =
+        args.text("trace") ? read_traces(args, *against, account.work) : read_times_of(*against, "against");
+    if (!before.given.seconds) {
+        throw error("against", "must say the seconds of its step");
+    }
+    floptally::step_account earlier = account;
+    earlier.apart.clear();  // measured in the later step
+    return floptally::compare(by_component(std::move(earlier), before), after);
 }
 
 /// The report by component, after that of the whole, with each note in a line of its own.

@@ -16,10 +16,8 @@
 #include <floptally/floptally.hpp>
 #include <floptally/input/add_input.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
-#include <floptally/parallel/pipeline_split.hpp>
 #include <floptally/parallel/rank_times.hpp>
-#include <floptally/parallel/rank_work.hpp>
-#include <floptally/step/pipeline_times.hpp>
+#include <floptally/step/pipelines.hpp>
 #include <floptally/step/precision_setting_text.hpp>
 
 #include "arguments.hpp"
@@ -59,36 +57,18 @@ inline std::vector<std::uint64_t> parse_loads(const std::string& text, const std
     return loads;
 }
 
-/// The split of the model's layers into the chunks of a pipeline.
-inline floptally::pipeline_split split_of(const arguments& args, const floptally::model_config& model,
-                                          std::uint64_t stages, std::uint64_t chunks) {
+/// The options of an even split of layers.
+inline floptally::pipeline_options split_options(const arguments& args) {
     const auto layers_in = [&](const char* option) {
         return parse_count(args.text(option).value_or("0"), arguments::field(option), 0, 100'000);
     };
     const auto accounts = [&](const char* option) {
         return args.text(option) && args.choice(option, {"true", "false"}) == 0;
     };
-    const floptally::pipeline_options options{
-        .num_layers_in_first_pipeline_stage = layers_in("num-layers-in-first-pipeline-stage"),
-        .num_layers_in_last_pipeline_stage = layers_in("num-layers-in-last-pipeline-stage"),
-        .account_for_embedding_in_pipeline_split = accounts("account-for-embedding-in-pipeline-split"),
-        .account_for_loss_in_pipeline_split = accounts("account-for-loss-in-pipeline-split")};
-    const auto given = args.text("layers-of-chunks");
-    if (!given) {
-        return floptally::pipeline_split::even(floptally::num_layers(model.parts), stages, chunks, options);
-    }
-    for (const char* option : {"num-layers-in-first-pipeline-stage", "num-layers-in-last-pipeline-stage",
-                               "account-for-embedding-in-pipeline-split", "account-for-loss-in-pipeline-split"}) {
-        if (args.text(option)) {
-            throw error(arguments::field(option), "is given beside --layers-of-chunks, which says all");
-        }
-    }
-    const std::vector<std::uint64_t> layers = parse_loads(*given, "layers_of_chunks");
-    if (layers.size() != stages * chunks) {
-        throw error("layers_of_chunks",
-                    fmt::format("must be {} numbers, pp x vpp, got {}", stages * chunks, layers.size()));
-    }
-    return {stages, layers};
+    return {.num_layers_in_first_pipeline_stage = layers_in("num-layers-in-first-pipeline-stage"),
+            .num_layers_in_last_pipeline_stage = layers_in("num-layers-in-last-pipeline-stage"),
+            .account_for_embedding_in_pipeline_split = accounts("account-for-embedding-in-pipeline-split"),
+            .account_for_loss_in_pipeline_split = accounts("account-for-loss-in-pipeline-split")};
 }
 
 /// The batch of each microbatch of each replica: microbatch m of replica r has the samples from (m x replicas + r) x
@@ -120,75 +100,40 @@ inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments&
     return batches;
 }
 
-/// Pipelines beside each other, and how many microbatches all of them run.
-struct read_pipelines {
-    floptally::rank_times times{};
-    std::uint64_t microbatches = 0;
-};
-
-inline read_pipelines run_pipelines(const arguments& args, const floptally::model_config& model,
-                                    const floptally::report& counted, std::uint64_t working_gpus) {
-    const std::uint64_t stages = parse_count(args.required("pp", "N"), "pp", 1, 1U << 16U);
+inline floptally::pipelines run_pipelines(const arguments& args, const floptally::model_config& model,
+                                          const floptally::report& counted, std::uint64_t working_gpus) {
     using floptally::pipeline_schedule;
-    const auto vpp = args.text("vpp");
-    const bool is_virtual = vpp && parse_count(*vpp, "vpp", 1, 1U << 16U) > 1;
-    const pipeline_schedule usual = is_virtual ? pipeline_schedule::interleaved : pipeline_schedule::one_f_one_b;
-    const auto schedule = static_cast<pipeline_schedule>(
-        args.choice("schedule", floptally::pipeline_schedule_names, static_cast<std::size_t>(usual)));
-    const std::uint64_t chunks = vpp                                   ? parse_count(*vpp, "vpp", 1, 1U << 16U)
-                                 : schedule == pipeline_schedule::zb_v ? 2
-                                                                       : 1;
-    const auto loads = args.text("rank-work");
-    const auto size = args.text("micro-batch-size");
-    std::vector<std::uint64_t> shares;
-    if (loads) {
-        shares = parse_loads(*loads, "rank_work");
+    constexpr std::uint64_t most = std::uint64_t{1} << 24U;
+    const auto count = [&args](const char* option, std::uint64_t largest) {
+        const auto text = args.text(option);
+        return text ? std::optional(parse_count(*text, arguments::field(option), 1, largest)) : std::nullopt;
+    };
+    floptally::pipeline_choices choices{.pp = parse_count(args.required("pp", "N"), "pp", 1, 1U << 16U),
+                                        .vpp = count("vpp", 1U << 16U),
+                                        .replicas = count("replicas", most),
+                                        .microbatches = count("microbatches", most),
+                                        .split = split_options(args)};
+    if (args.text("schedule")) {
+        choices.schedule =
+            static_cast<pipeline_schedule>(args.choice("schedule", floptally::pipeline_schedule_names, 0));
     }
-    const auto said = args.text("replicas");
-    const std::uint64_t replicas =
-        said ? parse_count(*said, "replicas", 1, 1U << 24U) : std::max<std::uint64_t>(shares.size(), 1);
-    if (loads && shares.size() != replicas) {
-        throw error("rank_work",
-                    fmt::format("must have a number for each of {} replicas, got {}", replicas, shares.size()));
+    if (const auto loads = args.text("rank-work")) {
+        choices.loads = parse_loads(*loads, "rank_work");
     }
-    if (loads && size) {
-        throw error("rank_work", "is given beside --micro-batch-size, which says the work of each microbatch");
+    if (const auto layers = args.text("layers-of-chunks")) {
+        choices.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");
     }
-    if (working_gpus % (stages * replicas) != 0) {
-        throw error("gpus",
-                    fmt::format("must be a multiple of {} ranks, pp x replicas, where they are not idle, got {}",
-                                stages * replicas, working_gpus));
-    }
-    std::vector<std::vector<floptally::tally>> batches;
-    if (size) {
-        batches = dealt_batches(args, model, replicas, parse_count(*size, "micro_batch_size", 1, 1U << 24U));
-    }
-    const auto number = args.text("microbatches");
-    const std::uint64_t microbatches =
-        size && !number ? batches.front().size()
-                        : parse_count(args.required("microbatches", "N"), "microbatches", 1, std::uint64_t{1} << 24U);
-    if (size && microbatches != batches.front().size()) {
-        throw error("microbatches", fmt::format("must be the {} that --micro-batch-size makes, got {}",
-                                                batches.front().size(), microbatches));
+    if (const auto size = count("micro-batch-size", most)) {
+        choices.batches = dealt_batches(args, model, choices.num_replicas(), *size);
+    } else {
+        static_cast<void>(args.required("microbatches", "N"));
     }
     const auto precisions = args.text("precisions");
-    const floptally::pipeline_times times(
-        model.parts, split_of(args, model, stages, chunks), counted.plan, peak_of(args).tflops,
+    return floptally::run_pipelines(
+        choices, model.parts, counted.plan, counted.batch, peak_of(args).tflops,
         precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
-                   : std::vector<floptally::precision_setting>{});
-    std::vector<std::vector<floptally::chunk_work>> work;
-    if (size) {
-        work = times.of(batches);
-    } else if (loads) {
-        work = times.of(counted.batch, microbatches, shares);
-    } else {
-        work.push_back(times.of(counted.batch, microbatches));  // all replicas are alike
-    }
-    std::vector<floptally::pipeline_run> runs;
-    for (const std::vector<floptally::chunk_work>& replica : work) {
-        runs.push_back(floptally::pipeline_order::fitted(schedule, stages, chunks, microbatches, replica).run(replica));
-    }
-    return {floptally::rank_times::of(runs), microbatches * replicas};
+                   : std::vector<floptally::precision_setting>{},
+        working_gpus);
 }
 
 /// The times of ranks, from pipelines or from the work of each rank, and the microbatches of all pipelines, 0 where
@@ -198,7 +143,7 @@ inline std::pair<std::optional<floptally::rank_times>, std::uint64_t> read_ranks
                                                                                  const floptally::report& counted,
                                                                                  std::uint64_t working_gpus) {
     if (args.text("pp")) {
-        const read_pipelines made = run_pipelines(args, model, counted, working_gpus);
+        const floptally::pipelines made = run_pipelines(args, model, counted, working_gpus);
         return {made.times, made.microbatches};
     }
     for (const auto& [option, meaning, value] : rank_options) {

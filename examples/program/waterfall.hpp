@@ -20,6 +20,7 @@
 #include <floptally/waterfall/masked_tiles.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
+#include <floptally/waterfall/what_if.hpp>
 
 #include "arguments.hpp"
 #include "best.hpp"
@@ -51,6 +52,7 @@ inline void add_step_options(cxxopts::Options& options) {
 
 inline void add_waterfall_options(cxxopts::Options& options) {
     add_step_options(options);
+    options.add_options("Where the time goes")("by-cost", "the lines that cost most first, each with a bar");
     add_times_options(options);
 }
 
@@ -133,12 +135,18 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
         plan.weights.begin(), plan.weights.end(),
         [](const floptally::weight_setting& setting) { return setting.state == floptally::weight_state::lora; });
     const auto tbps = memory_tbps_of(args);
+    const std::vector<floptally::time_apart> apart =
+        args.text("apart") ? parse_times(*args.text("apart")) : std::vector<floptally::time_apart>{};
+    const bool has_elementwise =
+        args.text("trace") || std::any_of(apart.begin(), apart.end(), [](const floptally::time_apart& time) {
+            return floptally::kind_of(time) == floptally::apart_kind::elementwise;
+        });
     if (!tbps || (adapts && !args.text("memory-tbps"))) {
         return {};
     }
     const bool is_said = args.text("batches") || microbatches != 0;
     const std::uint64_t batches = batches_of(args, std::max<std::uint64_t>(microbatches, 1));
-    return floptally::memory_time(bytes_of(args, model, plan, batches), work, *tbps, batches, is_said);
+    return floptally::memory_time(bytes_of(args, model, plan, batches), work, *tbps, batches, is_said, has_elementwise);
 }
 
 /// The account of a step from the options, without its time.
@@ -193,25 +201,24 @@ inline std::string run_waterfall(const arguments& args) {
     const bool says_seconds = times && times->given.seconds && !args.text("seconds");
     account.step.seconds =
         says_seconds ? *times->given.seconds : parse_positive(args.required("seconds", "S"), "seconds");
-    const floptally::waterfall made(times ? with_trace(account, *times) : account);
-    std::optional<floptally::component_waterfall> by_component;
+    const floptally::waterfall made(times ? floptally::with_traces(account, times->traced) : account);
+    std::optional<floptally::component_waterfall> components;
+    std::optional<std::vector<floptally::compared_component>> compared;
     if (times) {
-        floptally::step_account untraced = account;  // a trace has its own lines of what it has
-        std::erase_if(untraced.apart, [&](const floptally::time_apart& time) {
-            return std::any_of(times->apart.begin(), times->apart.end(), [&](const floptally::time_apart& traced) {
-                return floptally::kind_of(time) == traced.kind;
-            });
-        });
-        by_component.emplace(untraced, times->given.times);
+        components.emplace(floptally::without_traced(account, times->traced), times->given.times);
+        compared = read_comparison(args, account, *components);
     }
     switch (args.choice("format", {"table", "json", "markdown"})) {
         case 1: {
             nlohmann::ordered_json out = floptally::to_json(made);
             if (times) {
-                out["components"] = floptally::to_json(*by_component);
+                out["components"] = floptally::to_json(*components);
                 out["notes"] = times->notes;
                 if (!times->lines.empty()) {
-                    out["ranks"] = to_json(times->lines);
+                    out["ranks"] = floptally::to_json(times->lines);
+                }
+                if (compared) {
+                    out["compared"] = floptally::to_json(*compared);
                 }
             }
             // Names of kernels and modules may be any bytes.
@@ -219,11 +226,14 @@ inline std::string run_waterfall(const arguments& args) {
         }
         case 2:
             return floptally::to_markdown(made) +
-                   (times ? show(floptally::to_markdown(*by_component), times->notes, "\n* ") : "");
+                   (times ? show(floptally::to_markdown(*components), times->notes, "\n* ") : "") +
+                   (compared ? "\n" + floptally::to_markdown(floptally::table_of(*compared)) : "");
         default:
-            return floptally::to_table(made) +
-                   (times ? show(floptally::to_table(*by_component), times->notes, "note: ") : "") +
-                   (times && !times->lines.empty() ? "\n" + show_ranks(times->lines) : "");
+            return (args.flag("by-cost") ? floptally::to_table_by_cost(made) : floptally::to_table(made)) +
+                   (times ? show(floptally::to_table(*components), times->notes, "note: ") : "") +
+                   (times && !times->lines.empty() ? "\n" + floptally::to_text(floptally::table_of(times->lines))
+                                                   : "") +
+                   (compared ? "\n" + floptally::to_text(floptally::table_of(*compared)) : "");
     }
 }
 
@@ -244,27 +254,16 @@ inline std::string run_whatif(const arguments& args) {
         return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
                show(search);
     }
-    const floptally::step_account other = read_account(other_args, model);
-    const floptally::waterfall then = floptally::what_if(other, measured);
-    const floptally::waterfall bound = floptally::what_if(other, measured, 1);
+    const floptally::compared_steps made(measured, read_account(other_args, model));
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
-                                   {"measured", floptally::to_json(measured)},
-                                   {"then", floptally::to_json(then)},
-                                   {"bound", floptally::to_json(bound)}};
+                                   {"measured", floptally::to_json(made.measured)},
+                                   {"then", floptally::to_json(made.then)},
+                                   {"bound", floptally::to_json(made.bound)}};
         return out.dump(2) + "\n";
     }
-    std::string table = fmt::format("{:<44}{:>14}{:>10}\n", "", "seconds", "MFU %");
-    const auto put = [&table](std::string_view name, const floptally::waterfall& step) {
-        table += fmt::format("{:<44}{:>14.6f}{:>10.2f}\n", name, step.seconds(), 100 * step.mfu());
-    };
-    put("measured", measured);
-    put("then, with kernels that reach as much", then);
-    put("bound: kernels at their peak", bound);
-    return table + fmt::format(
-                       "kernels reach {:.2f} % of their peak, and all that is not known is in that; times apart are "
-                       "kept, of communication what is not waiting\n",
-                       100 * measured.kernel_rate());
+    const floptally::table shown = floptally::table_of(made);
+    return floptally::to_text(shown) + shown.notes.front() + "\n";
 }
 
 }  // namespace program

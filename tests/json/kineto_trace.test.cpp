@@ -14,6 +14,7 @@
 #include <vector>
 
 #include <floptally/json/kineto_trace.hpp>
+#include <floptally/waterfall/rank_traces.hpp>
 #include <floptally/waterfall/trace_times.hpp>
 
 #include "catch2.hpp"
@@ -87,21 +88,13 @@ TEST_CASE("A step on a GPU: kernels are of the modules that launched them") {
     CHECK(made.devices() == 1);
     CHECK(made.steps() == 1);
     // From the end of the copy that was launched before the step's mark to the end of what was launched in it.
-    CHECK(made.nanoseconds() == 1'335'000);
+    const nlohmann::json numbers = golden("traces/gpu_step_times.json");  // moment by moment, by another program
+    CHECK(made.nanoseconds() == numbers["nanoseconds"]);
     CHECK(made.seconds() == Approx(1.335e-3));
-    const parts expected{
-        {{"attention.qkv+attention.output", "forward"}, 100'125},
-        {{"attention.qkv+attention.output", "backward"}, 100'000},  // of the main thread's 41, not of the other's
-        {{"attention.core", "forward"}, 195'000},                   // 200, of which 10 are shared with another stream
-        {{"attention.core", "backward"}, 300'000},
-        {{"mlp", "forward"}, 125'000},
-        {{"mlp", "backward"}, 200'000},
-        {{"copies", "forward"}, 15'500},  // without the one of 5 before the device began
-        {{"gradient accumulation", "forward"}, 10'500},
-        {{"communication", "forward"}, 129'500},  // 200, of which 70.5 are hidden by kernels
-        {{"optimizer", "forward"}, 50'000},
-        {{"not attributed", "forward"}, 20'000},
-        {{"no kernel runs", "forward"}, 89'375}};
+    parts expected;
+    for (const nlohmann::json& one : numbers["times"]) {
+        expected[{one["part"], one["pass"]}] += one["nanoseconds"].get<std::int64_t>();
+    }
     CHECK(parts_of(made) == expected);
     CHECK(std::vector<std::string>(made.notes().begin(), made.notes().end()) ==
           std::vector<std::string>{"the device began the profiler's steps 0.015 ms after the host",
@@ -186,6 +179,38 @@ TEST_CASE("Whatever bytes of a trace are other ones, it is an error or its times
         }
     }
     CHECK(read_anyway > 50);
+}
+
+TEST_CASE("A send and its receive are one operation of two ranks, whose traces say which they are") {
+    const auto of_rank = [](int rank, const std::string& what, int peer, int begin, int end) {
+        const std::string place = std::string(what == "send" ? "Dst" : "Src") + " Rank";
+        const nlohmann::json kernel{{"ph", "X"},
+                                    {"cat", "kernel"},
+                                    {"name", "ncclDevKernel_SendRecv"},
+                                    {"pid", 0},
+                                    {"tid", 20},
+                                    {"ts", begin},
+                                    {"dur", end - begin},
+                                    {"args",
+                                     {{"Collective name", what},
+                                      {"Process Group Name", "pp"},
+                                      {"Process Group Ranks", "[4, 5]"},
+                                      {place, peer}}}};
+        nlohmann::json file{{"distributedInfo", {{"backend", "nccl"}, {"rank", rank}, {"world_size", 8}}}};
+        file["traceEvents"] = nlohmann::json::array({kernel});
+        return read(file.dump());
+    };
+    // Rank 5 waits for what rank 4 sends, 30 us of 40, and rank 4 for its receiver, 20 of 30.
+    std::vector<floptally::trace> ranks{of_rank(4, "send", 5, 100, 110), of_rank(5, "recv", 4, 70, 110)};
+    CHECK(ranks[0].rank == 4);
+    CHECK(floptally::tell_waiting(ranks) == 0);
+    CHECK(ranks[0].events[0].waiting == 0);
+    CHECK(ranks[1].events[0].waiting == 30'000);
+    // Another direction, or a rank that the trace does not say, is no partner.
+    std::vector<floptally::trace> others{of_rank(4, "send", 5, 100, 110), of_rank(5, "send", 4, 70, 110)};
+    CHECK(floptally::tell_waiting(others) == 2);
+    ranks[1].rank = {};
+    CHECK(floptally::tell_waiting(ranks) == 2);
 }
 
 #ifdef FLOPTALLY_ZLIB

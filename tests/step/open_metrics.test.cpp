@@ -104,11 +104,19 @@ TEST_CASE("A meter before its first step has counters of 0, and labels are escap
     const auto samples = samples_of(floptally::to_open_metrics(small_meter("a \"b\" \\ c\nd")));
     CHECK(samples.at("floptally_steps_total") == "0");
     CHECK(samples.at("floptally_tokens_total{view=\"useful\"}") == "0");
+    CHECK(samples.at("floptally_flops_total{component=\"mlp\",view=\"useful\"}") == "0");  // a rate begins there
     bool escaped = false;
     for (const auto& [key, value] : samples) {
         escaped = escaped || key.find("accelerator=\"a \\\"b\\\" \\\\ c\\nd\"") != key.npos;
     }
     CHECK(escaped);
+}
+
+TEST_CASE("A run is a label of every sample, whatever other labels it has") {
+    for (const auto& [key, value] : samples_of(floptally::to_open_metrics(small_meter(), "night \"7\""))) {
+        INFO(key);
+        CHECK(key.ends_with("run=\"night \\\"7\\\"\"}"));
+    }
 }
 
 TEST_CASE("The dashboard of examples/ asks for metrics that there are") {
@@ -132,6 +140,9 @@ TEST_CASE("The dashboard of examples/ asks for metrics that there are") {
                 INFO(query);
                 CHECK(names.count(at->str()) == 1);
                 asked.insert(at->str());
+                const std::string rest = at->suffix();
+                CHECK(rest.front() == '{');
+                CHECK(rest.substr(0, rest.find('}')).find("job=~\"$job\",run=~\"$run\"") != rest.npos);
             }
         }
     }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <random>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/rank_times.hpp>
 #include <floptally/step/pipeline_times.hpp>
+#include <floptally/step/pipelines.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -204,6 +206,122 @@ TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
           "microbatches: must be at least 1, got 0");
     CHECK(error_of([&] { static_cast<void>(pipeline_times(model, split, eager, 0)); }) ==
           "peak_tflops: must be a finite number above 0, got 0.000000");
+}
+
+TEST_CASE("F85: pipelines of any schedule, split, replicas and microbatches are those of a simulation of events") {
+    const std::vector<model_part> model = small_model();
+    std::mt19937_64 random(850);
+    const auto up_to = [&](std::uint64_t most) { return random() % (most + 1); };
+    std::size_t later = 0;
+    for (int repeat = 0; repeat < 120; ++repeat) {
+        const auto how = static_cast<pipeline_schedule>(repeat % 5);
+        const bool has_chunks = how == pipeline_schedule::interleaved || how == pipeline_schedule::zb_v;
+        const std::uint64_t pp = 1 + up_to(2);
+        const std::uint64_t vpp = has_chunks ? 2 : 1;
+        floptally::pipeline_choices choices{.pp = pp, .vpp = vpp, .schedule = how};
+        std::uint64_t left = 7;
+        for (std::uint64_t chunk = 0; chunk < pp * vpp; ++chunk) {
+            choices.layers_of_chunks.push_back(chunk + 1 == pp * vpp ? left : up_to(std::min<std::uint64_t>(left, 3)));
+            left -= choices.layers_of_chunks.back();
+        }
+        const std::uint64_t replicas = 1 + up_to(2);
+        const std::uint64_t microbatches = how == pipeline_schedule::interleaved ? pp * (1 + up_to(2)) : 1 + up_to(6);
+        std::vector<std::vector<lengths_list>> lengths(replicas, std::vector<lengths_list>(microbatches));
+        tally whole = batch_of({});
+        for (auto& replica : lengths) {
+            std::vector<tally>& own = choices.batches.emplace_back();
+            for (lengths_list& one : replica) {
+                one = {static_cast<std::uint32_t>(1 + up_to(12)), static_cast<std::uint32_t>(1 + up_to(4))};
+                own.push_back(batch_of(one));
+                whole += own.back();
+            }
+        }
+        const std::vector<precision_setting> settings = {{.layers = index_range{0, 7}, .peak_tflops = fp8}};
+        const auto made = floptally::run_pipelines(choices, model, eager, whole, bf16, settings, 2 * pp * replicas);
+        CHECK(made.microbatches == replicas * microbatches);
+        CHECK(made.times.ranks == pp * replicas);
+        const auto run = [&](pipeline_schedule of, std::uint64_t of_vpp, std::size_t replica) {
+            const std::uint64_t merged = vpp / of_vpp;  // chunks of a stage in forward order
+            const auto length = [&](const pipeline_pass& pass, pipeline_pass::kind what) {
+                double sum = 0;
+                for (std::uint64_t chunk = pass.chunk * merged; chunk < (pass.chunk + 1) * merged; ++chunk) {
+                    sum += listed(lengths[replica][pass.microbatch], choices.layers_of_chunks[chunk],
+                                  chunk + 1 == pp * vpp, what, fp8, fp8);
+                }
+                return sum;
+            };
+            const bool split = splits_backward(of);
+            std::vector<chunk_work> work;
+            for (std::uint64_t microbatch = 0; microbatch < microbatches; ++microbatch) {
+                for (std::uint64_t chunk = 0; chunk < pp * of_vpp; ++chunk) {
+                    const auto of_kind = [&](pipeline_pass::kind what) {
+                        return static_cast<std::uint64_t>(length({what, chunk, microbatch}, what));
+                    };
+                    work.push_back({of_kind(pipeline_pass::kind::forward), of_kind(pipeline_pass::kind::backward_data),
+                                    of_kind(pipeline_pass::kind::backward_weights)});
+                }
+            }
+            const pipeline_order order = pipeline_order::fitted(of, pp, of_vpp, microbatches, work);
+            return pipeline_simulation::simulate(
+                {order.ranks().begin(), order.ranks().end()}, order.chunks(), split, [&](const pipeline_pass& pass) {
+                    return split ? length(pass, pass.what)
+                                 : pass_length(pass, [&](pipeline_pass::kind what) { return length(pass, what); });
+                });
+        };
+        double end = 0;
+        double one_f_one_b = 0;
+        double sum = 0;
+        double largest = 0;
+        for (std::size_t replica = 0; replica < replicas; ++replica) {
+            const auto simulated_run = run(how, vpp, replica);
+            end = std::max(end, simulated_run.makespan);
+            one_f_one_b = std::max(one_f_one_b, run(pipeline_schedule::one_f_one_b, 1, replica).makespan);
+            for (const double busy : simulated_run.busy) {
+                sum += busy;
+                largest = std::max(largest, busy);
+            }
+        }
+        CAPTURE(repeat, pp, vpp, replicas, microbatches);
+        const double mean = sum / static_cast<double>(pp * replicas);
+        check(made.times, {mean / end, (largest - mean) / end, (end - largest) / end});
+        REQUIRE(made.times.is_after_one_f_one_b == (end > one_f_one_b));
+        later += made.times.is_after_one_f_one_b ? 1 : 0;
+    }
+    CHECK(later > 0);
+    CHECK(later < 60);
+}
+
+TEST_CASE("F85: choices of pipelines that cannot be are named errors") {
+    const std::vector<model_part> model = small_model();
+    const auto refused = [&](const floptally::pipeline_choices& choices, std::uint64_t gpus = 8) {
+        return error_of(
+            [&] { static_cast<void>(floptally::run_pipelines(choices, model, eager, batch_of({7}), bf16, {}, gpus)); });
+    };
+    CHECK(refused({.pp = 0, .microbatches = 2}) == "pp: must be at least 1, got 0");
+    CHECK(refused({.pp = 2, .vpp = 0, .microbatches = 2}) == "vpp: must be at least 1, got 0");
+    CHECK(refused({.pp = 2, .replicas = 0, .microbatches = 2}) == "replicas: must be at least 1, got 0");
+    CHECK(refused({.pp = 2}) == "microbatches: is missing; a pipeline runs so many of them in the step");
+    CHECK(refused({.pp = 7, .microbatches = 2}).starts_with("gpus: must be a multiple of 7 ranks, pp x replicas"));
+    CHECK(refused({.pp = 2, .replicas = 3, .microbatches = 2, .loads = {1, 2}}, 6) ==
+          "rank_work: must have a number for each of 3 replicas, got 2");
+    CHECK(refused({.pp = 2, .loads = {1}, .batches = {{batch_of({7})}}}) ==
+          "rank_work: is given beside microbatches that say the work of each");
+    CHECK(refused({.pp = 2, .batches = {{batch_of({7})}, {}}}) ==
+          "microbatches: must be one at least, and as many in each replica");
+    CHECK(refused({.pp = 2, .replicas = 1, .batches = {{batch_of({7})}, {batch_of({7})}}}) ==
+          "microbatches: must be a list for each of 1 replicas, got 2");
+    CHECK(refused({.pp = 2, .microbatches = 2, .batches = {{batch_of({7})}}}) ==
+          "microbatches: must be the 1 of each replica whose work is given, got 2");
+    CHECK(refused({.pp = 2, .microbatches = 2, .layers_of_chunks = {7}}) ==
+          "layers_of_chunks: must be 2 numbers, pp x vpp, got 1");
+    CHECK(refused({.pp = 2,
+                   .microbatches = 2,
+                   .layers_of_chunks = {3, 4},
+                   .split = {.account_for_loss_in_pipeline_split = true}}) ==
+          "account_for_loss_in_pipeline_split: is given beside layers_of_chunks, which says all");
+    CHECK(error_of([] {
+              static_cast<void>(floptally::run_pipelines({.microbatches = 1}, {}, eager, batch_of({7}), bf16, {}, 1));
+          }) == "pp: needs the layers of a model, and this cost is one sum of rows");
 }
 
 }  // namespace pipeline_times_test

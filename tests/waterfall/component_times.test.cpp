@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/waterfall/component_comparison.hpp>
 #include <floptally/waterfall/component_times.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
 
@@ -284,6 +285,47 @@ TEST_CASE("Components as a table and as Markdown") {
                        "what it ran |\n| --- | --: | --: | --: | --: | --: | --: | --: | --- |\n",
                        0) == 0);
     CHECK(markdown.find("\n| dispatch | 100.000 | 10.00 | - | - | 10.00 | 0.00 | 10.00 |  |\n") != std::string::npos);
+}
+
+TEST_CASE("Two steps side by side: what became slower is first, and the differences are the steps' own") {
+    std::mt19937_64 random(35);
+    const auto milliseconds = [&](std::uint64_t least) { return 1e-3 * static_cast<double>(least + random() % 100); };
+    for (int repeat = 0; repeat < 200; ++repeat) {
+        step_account account = by_hand();
+        account.apart = {};
+        std::vector<timed_part> before = {{"attention", {"attention.core"}, counted_passes::train, milliseconds(120)},
+                                          {"mlp", {"mlp"}, counted_passes::forward, milliseconds(45)},
+                                          {"mlp", {"mlp"}, counted_passes::backward, milliseconds(85)},
+                                          {"loading", {}, counted_passes::train, milliseconds(0)}};
+        std::vector<timed_part> after = before;
+        const std::size_t slower = random() % 3;
+        const double more = 0.001 + milliseconds(0);
+        after[slower].seconds += more;
+        after[3].name = "optimizer";  // which only the later step has
+        step_account later = account;
+        later.step.seconds += more;
+        const component_waterfall first(account, before);
+        const component_waterfall second(later, after);
+        const std::vector<floptally::compared_component> all = floptally::compare(first, second);
+        double sum = 0;
+        double last = 1e9;
+        std::size_t alone = 0;
+        for (const floptally::compared_component& one : all) {
+            REQUIRE(one.slower() <= last);
+            last = one.slower();
+            sum += one.slower();
+            alone += one.before && one.after ? 0 : 1;
+            if (one.name == after[slower].name && one.timed == after[slower].timed) {
+                REQUIRE(std::abs(one.slower() - more) < 2e-9);
+                REQUIRE(one.rate_before / one.rate_after == Approx(after[slower].seconds / before[slower].seconds));
+            } else if (one.before && one.after) {
+                REQUIRE(std::abs(one.slower()) < 2e-9);
+            }
+        }
+        REQUIRE(all.size() == 6);
+        REQUIRE(alone == 2);
+        REQUIRE(std::abs(sum - more) < 1e-8);
+    }
 }
 
 }  // namespace component_times_test

@@ -15,6 +15,7 @@
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_metrics.hpp>
 #include <floptally/waterfall/waterfall_text.hpp>
+#include <floptally/waterfall/what_if.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -505,6 +506,73 @@ TEST_CASE("A job of one GPU has no other rank, and says so") {
     CHECK(!floptally::with_one_gpu_said(account).ranks->makespan);
     account.step.gpus = 2;
     CHECK(!floptally::with_one_gpu_said(account).idle_gpus);
+}
+
+TEST_CASE(
+    "Kernels' own rate has neither what is bound by memory nor what is apart in it, and names what is not known") {
+    // 2 s of one GPU: 0.5 s apart, 0.6 s bound by memory, and 0.9 s in which 45 of 90 TFLOP are run.
+    step_account account{.step = {.seconds = 2, .gpus = 1, .peak_tflops = 100}};
+    account.work = {{work_of("mlp", 45 * tera), 100}};
+    account.apart = {{"optimizer", 0.5}};
+    account.memory_bound = {.gpu_seconds = 0.6};
+    const waterfall made(account);
+    CHECK(made.kernel_rate() == Approx(0.5));
+    CHECK(made.memory_share() == 1);
+    CHECK(made.unknown().front() == "redundant work of the layout");
+    CHECK(made.unknown().size() == 9);
+    // A memory twice as fast saves its own time, and kernels stay as they are; their peak twice as high, theirs alone.
+    account.memory_bound->gpu_seconds = 0.3;
+    CHECK(what_if(account, made).seconds() == Approx(1.7));
+    account.memory_bound->gpu_seconds = 0.6;
+    account.work[0].peak_tflops = 200;
+    CHECK(what_if(account, made).seconds() == Approx(1.55));
+    // More bytes than there was time for: kernels are at their peak, and the share of the bytes says it.
+    account.work[0].peak_tflops = 100;
+    account.memory_bound->gpu_seconds = 2.1;
+    const waterfall clipped(account);
+    CHECK(clipped.kernel_rate() == Approx(1));
+    CHECK(clipped.memory_share() == Approx(0.5));
+    CHECK(what_if(account, clipped).seconds() == Approx(2));
+}
+
+TEST_CASE("By cost: every known line that costs something, the dearest first, with a bar of its points") {
+    step_account account = by_hand();
+    account.apart = {{"data wait", 0.1}, {"odd|name", 0.05}};
+    const waterfall made(account);
+    const floptally::table shown = floptally::table_by_cost(made);
+    const auto& rows = shown.sections.front().rows;
+    CHECK(rows.front().front().text == "measured MFU");
+    std::int64_t last = INT64_MAX;
+    std::size_t expected = 1;
+    for (const floptally::waterfall_line& one : made.lines().subspan(1)) {
+        expected += one.is_known && one.gpu_nanoseconds > 0 ? 1 : 0;
+    }
+    REQUIRE(rows.size() == expected);
+    for (std::size_t i = 1; i < rows.size(); ++i) {
+        const std::int64_t cost = std::stoll(rows[i][1].exact);
+        CHECK(cost <= last);
+        last = cost;
+        const auto signs = static_cast<double>(rows[i][3].text.size());
+        CHECK(rows[i][3].text == std::string(rows[i][3].text.size(), '#'));
+        CHECK(std::abs(signs - std::stod(rows[i][2].text) * 0.4) <= 0.51);
+    }
+    const auto causes = floptally::largest_causes(made);
+    REQUIRE(causes.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+        CHECK(rows[i + 1].front().text == causes[i].name);
+    }
+    CHECK(shown.notes.size() == 3);
+    CHECK(shown.notes.front().starts_with(causes.front().name + ": usually helps: "));
+    CHECK(floptally::to_table_by_cost(made).find("\nodd|name") != std::string::npos);
+}
+
+TEST_CASE("A schedule after which 1F1B would have ended is named in the line of the bubble") {
+    step_account account = by_hand();
+    account.ranks = rank_times{.largest = 3, .sum = 5, .ranks = 2, .makespan = 4};
+    CHECK(line(waterfall(account), waterfall_step::bubble).assumed == "the same; messages take no time");
+    account.ranks->is_after_one_f_one_b = true;
+    CHECK(line(waterfall(account), waterfall_step::bubble).assumed ==
+          "the same; messages take no time; 1F1B of these layers would end sooner");
 }
 
 }  // namespace waterfall_test

@@ -40,6 +40,7 @@ from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
 from ._waterfall import (
+    ComparedComponent,
     ComponentLine,
     ComponentWaterfall,
     LayoutSearch,
@@ -58,6 +59,7 @@ __all__ = [
     "Breakdown",
     "Bytes",
     "ComponentBytes",
+    "ComparedComponent",
     "ComponentLine",
     "ComponentWaterfall",
     "Convention",

@@ -1034,6 +1034,12 @@ class Meter:
         """As after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
         """What a logger takes: name to value, of the "step", the "interval" or the "run"."""
+    def to_open_metrics(self, run: str = "") -> str:
+        """The run's counters in the text format of OpenMetrics, for an endpoint that Prometheus scrapes.
+
+        Args:
+            run: a label of all samples, which tells runs of one job apart.
+        """
     def state_dict(self) -> dict[str, Any]:
         """The run's totals for a checkpoint: a dict of strings, numbers and lists."""
     def load_state_dict(self, state: dict[str, Any]) -> None:
@@ -1290,15 +1296,31 @@ def _mbu(
     distinct_experts: int | None = None,
 ) -> tuple[float, bool, float | None]:
     """What `Bytes.mbu` is."""
-def _fitting_pipelines(
-    work: Breakdown, pipeline_ranks: int, microbatches: int, gpus_of_stage: int, memory_gib: float, zero: str,
-    activation_gib: float | None,
-) -> tuple[list[dict[str, Any]], int, int, str]:
-    """Pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
-def _times_of_traces(
-    work: Breakdown, paths: list[bytes], modules: str | None
-) -> tuple[str, str, list[str], list[dict[str, float]]]:
-    """Measured times of the traces of a step's ranks and what else they say of it as JSON, notes, and each rank's step."""
+def _step_waterfall(
+    work: Breakdown,
+    request: str,
+    tiles: MaskedTiles | None,
+    microbatches: list[list[Breakdown]],
+    measured: Any = None,
+    accelerator: str | Accelerator | None = None,
+    peak_tflops: float | None = None,
+    peak_kind: PeakKind | None = None,
+    precision: Precision | None = None,
+    precisions: str | None = None,
+    clock_mhz: float | None = None,
+    memory_tbps: float | None = None,
+    batches: int | None = None,
+    weight_bits: int | None = None,
+    gradient_bits: int | None = None,
+    activation_bits: int | None = None,
+    cache_bits: int | None = None,
+    distinct_experts: int | None = None,
+) -> dict[str, Any]:
+    """Texts of the waterfall of a request as JSON, what loggers take of it, and the step itself."""
+def _fitting_pipelines(work: Breakdown, request: str) -> str:
+    """JSON of pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
+def _times_of_traces(work: Breakdown, paths: list[bytes], modules: str | None) -> str:
+    """JSON of the times of the traces of a step's ranks, what else they say of it, notes, and each rank's step."""
 def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]:
     """Steps and layers of a log's text, a tuple each."""
 def _line_text(line: Any) -> str:

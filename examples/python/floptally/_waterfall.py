@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import copy
 import json
+import math
+import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -12,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._errors import Error, checked
+from ._errors import Error, checked, shortened
 from ._html import to_html
 
 if TYPE_CHECKING:
@@ -34,6 +36,7 @@ class WaterfallLine:
     seconds: of one GPU.
     points: per cent of the peak; below 0 is lost, as in the table. The first line's are the MFU.
     note: what it rests on.
+    usually_helps: what usually helps against it; "" where nothing is lost.
     """
 
     step: str
@@ -43,6 +46,7 @@ class WaterfallLine:
     seconds: float
     points: float
     note: str
+    usually_helps: str = ""
 
     def __repr__(self) -> str:
         return f"<WaterfallLine {self.name}: {f'{self.points:.2f} points' if self.is_known else 'not known'}>"
@@ -153,6 +157,28 @@ class LayoutSearch:
         return asdict(self)
 
 
+@dataclass(frozen=True, repr=False)
+class ComparedComponent:
+    """A component of two steps, in seconds of one GPU.
+
+    passes: those that its times are of: train (all), forward or backward.
+    before: None where the step has no such line, as in `after`.
+    slower: the time by which it became slower; below 0 where it became faster.
+    kernel_rate_before: what its kernels reached of their peak; 0 where it has no FLOPs.
+    """
+
+    name: str
+    passes: str
+    before: float | None
+    after: float | None
+    slower: float
+    kernel_rate_before: float
+    kernel_rate_after: float
+
+    def __repr__(self) -> str:
+        return f"<ComparedComponent {self.name}: slower by {1e3 * self.slower:.3f} ms>"
+
+
 class ComponentWaterfall:
     """A step by component: what each made of its own time.
 
@@ -178,6 +204,24 @@ class ComponentWaterfall:
                 )  # fmt: skip
             )
         return made
+
+    def against(self, before: ComponentWaterfall) -> list[ComparedComponent]:
+        """An earlier step of the same model beside this one: ComparedComponent of each line, what became slower first.
+
+        The differences add up to that of the steps.
+        """
+        if not isinstance(before, ComponentWaterfall):
+            raise Error("before", f"must be a floptally ComponentWaterfall, got {shortened(before)}")
+        old, new = ({(line.name, line.passes): line for line in step.lines} for step in (before, self))
+        compared = []
+        for name in [*new, *(name for name in old if name not in new)]:
+            was, now = old.get(name), new.get(name)
+            difference = (now.seconds if now else 0.0) - (was.seconds if was else 0.0)
+            compared.append(
+                ComparedComponent(*name, was.seconds if was else None, now.seconds if now else None, difference,
+                                  was.kernel_rate if was else 0.0, now.kernel_rate if now else 0.0)
+            )  # fmt: skip
+        return sorted(compared, key=lambda one: -one.slower)
 
     @property
     def notes(self) -> list[str]:
@@ -222,10 +266,15 @@ class Waterfall:
     ) -> None:
         """kernel_rate: that of the kernels of another step. measured: the step that was measured; None of itself."""
         self._work, self._said, self._rate, self._measured = work, said, kernel_rate, measured
-        given = {name: said[name] for name in said if name not in ("notes", "ranks")}
-        made: Any = work  # whose method takes the keywords of waterfall()
-        base = None if measured is None else measured._texts["measured"]
-        self._texts: dict[str, Any] = made._waterfall(**given, kernel_rate=kernel_rate, measured=base)
+        request = request_of(said)
+        if kernel_rate is not None:
+            request["kernel_rate"] = number(kernel_rate, "kernel_rate")
+        tiles = said.get("masked_tiles")
+        self._texts: dict[str, Any] = _core._step_waterfall(
+            work, json.dumps(request), tiles if isinstance(tiles, _core.MaskedTiles) else None,
+            microbatches_of(said.get("microbatches")), None if measured is None else measured._texts["measured"],
+            **{name: said[name] for name in OF_THE_DEVICE if name in said},
+        )  # fmt: skip
         self._found: dict[str, Any] = json.loads(self._texts["json"])
 
     @property
@@ -237,8 +286,9 @@ class Waterfall:
             points = share if line["step"] == "useful" else 0 - share
             made.append(
                 WaterfallLine(
-                    line["step"], line["name"], line["known"], spent, spent / 1e9 / self.gpus, points, line["assumed"]
-                )
+                    line["step"], line["name"], line["known"], spent, spent / 1e9 / self.gpus, points, line["assumed"],
+                    line["usually_helps"],
+                )  # fmt: skip
             )
         return made
 
@@ -364,28 +414,32 @@ class Waterfall:
             raise Error("pp", "is missing; a search is among the pipelines of as many ranks")
         replicas = int(said.get("replicas", 1))
         ranks = int(said["pp"]) * replicas
-        working = self.gpus - int(said.get("idle_gpus", 0))
-        found, too_large, impossible, kept = _core._fitting_pipelines(
-            self._work, ranks, int(said["microbatches"]) * replicas, working // ranks, memory_gib, zero, activation_gib
-        )
+        request = {"pipeline_ranks": ranks, "microbatches": int(said["microbatches"]) * replicas,
+                   "gpus_of_stage": (self.gpus - int(said.get("idle_gpus", 0))) // ranks,
+                   "memory_gib": positive(memory_gib, "memory_gib"), "zero": zero}  # fmt: skip
+        if activation_gib is not None:
+            request["activation_gib"] = positive(activation_gib, "activation_gib")
+        made = json.loads(_core._fitting_pipelines(self._work, json.dumps(request)))
         layouts = []
-        for one in found:
+        for one in made["found"]:
             memory = one.pop("memory_gib")
             then = self.what_if(**one)
             layouts.append(
                 PipelineLayout(**one, memory_gib=memory, seconds=then.seconds, mfu=then.mfu,
                                mfu_bound=self.what_if(**one, kernel_rate=1).mfu)
             )  # fmt: skip
-        return LayoutSearch(sorted(layouts, key=lambda layout: layout.seconds), too_large, impossible, kept)
+        return LayoutSearch(
+            sorted(layouts, key=lambda layout: layout.seconds), made["too_large"], made["impossible"], made["kept"]
+        )
 
     def scalars(self, prefix: str = "waterfall/") -> dict[str, float]:
         """What a logger takes: name to per cent of the peak, which add up to 100 with the MFU; lines that are not known
         are not there. Besides the rate of the kernels and the seconds."""
         return {prefix + name: value for name, value in self._texts["scalars"].items()}
 
-    def to_table(self) -> str:
-        """What the program prints."""
-        return str(self._texts["table"])
+    def to_table(self, *, by_cost: bool = False) -> str:
+        """What the program prints. by_cost: what costs most first, each with a bar, and what usually helps."""
+        return str(self._texts["by_cost" if by_cost else "table"])
 
     def to_markdown(self) -> str:
         """The same for a report."""
@@ -437,12 +491,12 @@ def changed(said: Said, by: Said) -> Said:
     if "accelerator" in by:
         dropped.add("memory_tbps")
     if by.keys() & {"apart", "rank_work"} and "traced" in said:
-        traced = json.loads(said["traced"])
+        traced = dict(said["traced"])
         if by.get("apart", STAYS) is None:
             traced["apart"] = []
         if by.get("rank_work", STAYS) is None:
             traced["ranks"] = None
-        by = {**by, "traced": json.dumps(traced)}
+        by = {**by, "traced": traced}
     return {**{name: value for name, value in said.items() if name not in dropped}, **by}
 
 
@@ -461,9 +515,9 @@ def waterfall_of(work: Breakdown, given: Said) -> Waterfall:
         if not isinstance(times.get("modules", ""), str):
             raise Error("modules", f"must be a str, got {times['modules']!r}")
         found = _core._times_of_traces(work, [os.fsencode(path) for path in paths], times.get("modules"))
-        said["component_times"], said["traced"], said["notes"], said["ranks"] = found
+        said |= json.loads(found)
     elif times:
-        said["component_times"] = json_of_times(work, times["component_times"])
+        said["component_times"] = read_times(work, times["component_times"])
     measured = work._measured_by
     return Waterfall(work, said if measured is None else changed(measured, said))
 
@@ -472,8 +526,8 @@ def is_path(given: object) -> bool:
     return isinstance(given, str) or hasattr(given, "__fspath__")
 
 
-def json_of_times(work: Breakdown, times: Any) -> str:
-    """Measured times as JSON: of a timer, a path, or what such a file has."""
+def read_times(work: Breakdown, times: Any) -> Any:
+    """Measured times: of a timer, a path, or what such a file has."""
     if hasattr(times, "times") and not isinstance(times, dict):
         times = times.times(work)
     elif is_path(times):
@@ -483,6 +537,156 @@ def json_of_times(work: Breakdown, times: Any) -> str:
         except (OSError, ValueError) as problem:
             raise Error("component_times", f'cannot be read from "{name}": {problem}') from None
     try:
-        return json.dumps(times, allow_nan=False)
+        return json.loads(json.dumps(times, allow_nan=False))
     except (TypeError, ValueError) as problem:
         raise Error("component_times", f"cannot be written as JSON: {problem}") from None
+
+
+# ---- a request: what was said of a step, checked ----
+
+OF_THE_DEVICE = ("accelerator", "peak_tflops", "peak_kind", "precision", "precisions", "clock_mhz", "memory_tbps", "batches",
+                 "weight_bits", "gradient_bits", "activation_bits", "cache_bits", "distinct_experts")  # fmt: skip
+OF_A_SPLIT = ("num_layers_in_first_pipeline_stage", "num_layers_in_last_pipeline_stage")
+FLAGS_OF_A_SPLIT = ("account_for_embedding_in_pipeline_split", "account_for_loss_in_pipeline_split")
+OF_PIPELINES = ("vpp", "microbatches", "schedule", "replicas", "layers_of_chunks", *OF_A_SPLIT, *FLAGS_OF_A_SPLIT)
+MOST_RANKS, MOST_MICROBATCHES = 2**16, 2**24
+
+
+def request_of(said: Said) -> Said:
+    """What the library reads of an account, as JSON has it. Names that are not given, or None, are not in it."""
+    given = {name: value for name, value in said.items() if value is not None}
+    made: Said = {name: given[name] for name in ("traced", "component_times") if name in given}
+    if "gpus" not in given:
+        raise Error("gpus", "is missing; give it, or measure() the step before")
+    made["gpus"] = count(given["gpus"], "gpus", 1)
+    if "seconds" in given:
+        made["seconds"] = positive(given["seconds"], "seconds")
+    if "idle_gpus" in given:
+        made["idle_gpus"] = count(given["idle_gpus"], "idle_gpus")
+    tiles = given.get("masked_tiles")
+    if tiles is not None and not isinstance(tiles, _core.MaskedTiles):
+        if as_int(tiles) is None:
+            raise Error("masked_tiles", f"must be a floptally.MaskedTiles, or FLOPs as an int, got {shortened(tiles)}")
+        made["masked_flops"] = str(flops(tiles, "masked_tiles"))
+    made["apart"] = times_apart(given.get("apart", {}))
+    if "pp" in given:
+        made["pipelines"] = pipelines_of(given)
+    else:
+        for name in OF_PIPELINES:
+            if name in given:
+                raise Error("pp", f"is missing; {name} is of a pipeline")
+        if "rank_work" in given:
+            made["rank_work"] = rank_work_of(given["rank_work"])
+    return made
+
+
+def pipelines_of(given: Said) -> Said:
+    made: Said = {"pp": count(given["pp"], "pp", 1, MOST_RANKS)}
+    for name, most in (("vpp", MOST_RANKS), ("replicas", MOST_MICROBATCHES), ("microbatches", MOST_MICROBATCHES)):
+        if name in given and not is_list(given[name]):
+            made[name] = count(given[name], name, 1, most)
+    for name in OF_A_SPLIT:
+        if name in given:
+            made[name] = count(given[name], name, 0, 100_000)
+    for name in FLAGS_OF_A_SPLIT:
+        if name in given:
+            if not isinstance(given[name], bool):
+                raise Error(name, f"must be True or False, got {shortened(given[name])}")
+            made[name] = given[name]
+    if "schedule" in given:
+        if not isinstance(given["schedule"], str):
+            raise Error("schedule", f"must be a str, got {shortened(given['schedule'])}")
+        made["schedule"] = given["schedule"]
+    if isinstance(given.get("rank_work"), Mapping):
+        raise Error("rank_work", f"must be a list of ints beside pp, one for each replica, got {shortened(given['rank_work'])}")
+    for name, field in (("loads", "rank_work"), ("layers_of_chunks", "layers_of_chunks")):
+        if field in given:
+            if not is_list(given[field]) or len(given[field]) == 0:
+                raise Error(field, f"must be a list of ints, got {shortened(given[field])}")
+            made[name] = [count(one, f"{field}[{i}]") for i, one in enumerate(given[field])]
+    return made
+
+
+def microbatches_of(given: Any) -> list[list[Breakdown]]:
+    """The work of each microbatch of each replica; empty where all are alike."""
+    if not is_list(given):
+        return []
+    replicas = [list(one) if is_list(one) else list(given) for one in given] if given and is_list(given[0]) else [list(given)]
+    for one in (one for replica in replicas for one in replica):
+        if not isinstance(one, _core.Breakdown):
+            raise Error(
+                "microbatches",
+                f"must be an int, a list of floptally.Breakdown, or such a list for each replica, got {shortened(one)}",
+            )
+    return replicas
+
+
+def rank_work_of(loads: Any) -> Said:
+    """The largest work, the sum and the number of ranks, whose integers JSON has as text."""
+    if isinstance(loads, Mapping):
+        if set(loads) != {"largest", "sum", "ranks"}:
+            raise Error("rank_work", f'must have "largest", "sum" and "ranks", got {shortened(loads)}')
+        largest, together = (flops(loads[name], f"rank_work.{name}") for name in ("largest", "sum"))
+        ranks = count(loads["ranks"], "rank_work.ranks", 1)
+    elif isinstance(loads, str) or not isinstance(loads, Iterable):
+        raise Error("rank_work", f"must be a list of ints, got {shortened(loads)}")
+    else:
+        all_loads = [flops(one, f"rank_work[{i}]") for i, one in enumerate(loads)]
+        largest, together, ranks = max(all_loads, default=0), sum(all_loads), len(all_loads)
+    return {"largest": str(largest), "sum": str(flops(together, "rank_work")), "ranks": ranks}
+
+
+def times_apart(given: Any) -> list[Said]:
+    if not isinstance(given, Mapping):
+        raise Error("apart", f"must be a dict of names to seconds, got {shortened(given)}")
+    times = []
+    for i, (name, seconds) in enumerate(given.items()):
+        if not isinstance(name, str):
+            raise Error("apart", f"must have names as keys, got {shortened(name)}")
+        value = number(seconds, f"apart[{i}]")
+        if not math.isfinite(value):
+            raise Error(f"apart[{i}]", f'"{name}" must be a finite number of seconds, got {value}')
+        times.append({"name": name, "seconds": value})
+    return times
+
+
+def is_list(given: object) -> bool:
+    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
+
+
+def as_int(value: Any) -> int | None:
+    """The int of whatever is one; True and False are answers, where a number is asked for."""
+    try:
+        return None if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        return None
+
+
+def count(value: Any, field: str, least: int = 0, most: int = 2**64 - 1) -> int:
+    made = as_int(value)
+    if made is None or not least <= made <= most:
+        raise Error(field, f"must be an integer from {least} to {most}, got {shortened(value)}")
+    return made
+
+
+def flops(value: Any, field: str) -> int:
+    made = as_int(value)
+    if made is None or not 0 <= made < 2**128:
+        raise Error(field, f"must be an integer from 0 to 2^128 - 1, got {shortened(value)}")
+    return made
+
+
+def number(value: Any, field: str) -> float:
+    try:
+        if isinstance(value, (str, bytes)):
+            raise TypeError
+        return float(value)
+    except (TypeError, ValueError):
+        raise Error(field, f"must be a number, got {shortened(value)}") from None
+
+
+def positive(value: Any, field: str) -> float:
+    made = number(value, field)
+    if not math.isfinite(made) or made <= 0:
+        raise Error(field, f"must be a finite number above 0, got {made:f}")
+    return made

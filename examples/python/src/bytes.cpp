@@ -122,7 +122,8 @@ py::tuple utilization_of_memory(const counted_work& work, const arguments& given
 }  // namespace
 
 std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said, const training_plan& plan,
-                                        const std::vector<work_at_peak>& at_peaks, std::uint64_t microbatches) {
+                                        const std::vector<work_at_peak>& at_peaks, std::uint64_t microbatches,
+                                        bool has_elementwise) {
     const auto tbps = memory_tbps_of(said);
     byte_choice how = byte_choice_of(said);
     const bool is_said = said.some("batches") || microbatches != 0;
@@ -140,7 +141,7 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
     if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
         return {};
     }
-    return memory_time(moved_by(work, plan, how), at_peaks, *tbps, how.batches, is_said);
+    return memory_time(moved_by(work, plan, how), at_peaks, *tbps, how.batches, is_said, has_elementwise);
 }
 
 void bind_bytes(py::module_& module) {

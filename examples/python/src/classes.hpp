@@ -222,11 +222,18 @@ void warn_if_absurd(double mfu, counted_passes counted);
 
 /// Times that components need at the memory's bandwidth, by the keywords of a step; none where that is not known or
 /// their bytes cannot be counted. What was given for it alone must be of use. `microbatches`: of all pipelines, each of
-/// which reads the weights; 0 where there is none.
+/// which reads the weights; 0 where there is none. `has_elementwise`: the time of such kernels is known.
 [[nodiscard]] std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said,
                                                       const training_plan& plan,
                                                       const std::vector<work_at_peak>& at_peaks,
-                                                      std::uint64_t microbatches);
+                                                      std::uint64_t microbatches, bool has_elementwise);
+
+/// The FLOPs of a `MaskedTiles` that is of this work; none where it is None.
+[[nodiscard]] std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle given, const counted_work& work,
+                                                                      double peak_tflops,
+                                                                      const std::vector<precision_setting>& settings);
+/// An error of `field` where two batches have other sums of text.
+void require_same_batch(const char* field, const tally& here, const tally& there, const char* sum, const char* advice);
 
 /// A table as floptally/_html.py sets it.
 [[nodiscard]] std::string table_json(const table& made);
@@ -248,6 +255,7 @@ void bind_device_tallies(py::module_& module);
 void bind_breakdowns(py::module_& module);
 void bind_counts(py::module_& module);
 void bind_bytes(py::module_& module);
+void bind_masked_tiles(py::module_& module);
 void bind_waterfalls(py::module_& module);
 void bind_accelerators(py::module_& module);
 void bind_meters(py::module_& module);

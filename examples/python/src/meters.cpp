@@ -387,6 +387,10 @@ void bind_meters(py::module_& module) {
     property(type, "interval", [](held_meter& m) { return m.span("interval"); });
     property(type, "run", [](held_meter& m) { return m.span("run"); });
     method(type, "reset_interval", [](held_meter& m, const arguments&) { m.of.reset_interval(); });
+    method(type, "to_open_metrics", [](held_meter& m, const arguments& given) {
+        m.settle(true);
+        return to_open_metrics(m.of, given.text("run"));
+    });
     method(type, "scalars", [](held_meter& m, const arguments& given) { return scalars(m, given); });
     method(type, "state_dict", [](held_meter& m, const arguments&) {
         m.settle(true);

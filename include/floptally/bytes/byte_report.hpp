@@ -146,11 +146,13 @@ template <class Moved>
 }
 
 /// The time that the bytes of a step need at the bandwidth of one GPU's memory beyond its FLOPs, as an account has it.
-/// `batches` are the microbatches that read the weights; where nobody said how many, `is_said` is false.
+/// `batches` are the microbatches that read the weights; where nobody said how many, `is_said` is false. Where the time
+/// of element-wise kernels is known, theirs is not in it a second time (`of_products`).
 [[nodiscard]] inline time_at_memory memory_time(const step_bytes& moved, const std::vector<work_at_peak>& work,
-                                                double memory_tbps, std::uint64_t batches, bool is_said = true) {
+                                                double memory_tbps, std::uint64_t batches, bool is_said = true,
+                                                bool of_products = false) {
     const bool is_partial = !moved.unsaid.empty();
-    return {.gpu_seconds = memory_bound_seconds(moved, work, memory_tbps),
+    return {.gpu_seconds = memory_bound_seconds(moved, work, memory_tbps, of_products),
             .assumed = detail::text_of(
                 {"what bytes need at ", detail::shortest_decimal(memory_tbps),
                  " TB/s beyond their FLOPs; weights read ", batches, batches == 1 ? " time a pass" : " times a pass",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -199,12 +200,22 @@ struct bandwidth_utilization {
 }
 
 /// GPU-seconds that components need at the memory bandwidth beyond those that their FLOPs need at their peaks, each
-/// phase of a component by itself: what a step loses because of its memory though every kernel is perfect.
+/// phase of a component by itself: what a step loses because of its memory though every kernel is perfect. With
+/// `of_products` those that multiply nothing (norms, look-ups) are left out: their kernels' own time is known.
 [[nodiscard]] inline double memory_bound_seconds(const step_bytes& moved, const std::vector<work_at_peak>& work,
-                                                 double memory_tbps) {
+                                                 double memory_tbps, bool of_products = false) {
     detail::require_finite_positive(memory_tbps, "memory_tbps");
     double sum = 0;
     for (const component_bytes& component : moved.components) {
+        const auto multiplies = [&component](const work_at_peak& piece) {
+            const auto parts = piece.work.components();
+            return std::any_of(parts.begin(), parts.end(), [&component](const component_flops& part) {
+                return part.name == component.name && part.total(view::executed) != flops{};
+            });
+        };
+        if (of_products && std::none_of(work.begin(), work.end(), multiplies)) {
+            continue;
+        }
         for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights, phase::recompute}) {
             double at_peak = 0;
             for (const work_at_peak& piece : work) {

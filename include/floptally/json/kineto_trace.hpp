@@ -75,7 +75,9 @@ class kineto_collector {
         made_.events.push_back(traced);
     }
 
-    [[nodiscard]] trace take() {
+    /// `rank`: as the trace says it, or nothing.
+    [[nodiscard]] trace take(const std::string& rank) {
+        made_.rank = number_of_text<std::uint64_t>(rank);
         for (const auto& [id, ends] : links_) {
             if (ends.forward && ends.backward) {
                 made_.links.push_back(
@@ -136,8 +138,13 @@ class kineto_collector {
         if (what.empty()) {
             return 0;
         }
+        const std::string source = what == "recv" ? word("Src Rank") : std::string();
+        const std::string destination = what == "send" ? word("Dst Rank") : std::string();
+        const std::string operation = !source.empty()        ? text_of({between_two, source, ">?"})
+                                      : !destination.empty() ? text_of({between_two, "?>", destination})
+                                                             : what;
         return 1 + number_of(names_, made_.names,
-                             text_of({what, " ", word("Process Group Name"), " ", word("Process Group Ranks")}));
+                             text_of({operation, " ", word("Process Group Name"), " ", word("Process Group Ranks")}));
     }
 
     [[nodiscard]] static std::uint32_t number_of(numbers& known, std::vector<std::string>& list,
@@ -212,7 +219,7 @@ class kineto_collector {
     if (!reader.found()) {
         throw error("trace", "has no list \"traceEvents\"");
     }
-    return collector.take();
+    return collector.take(reader.rank());
 }
 
 /// A trace from a file.

@@ -3,12 +3,17 @@
 
 #include <cstddef>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include <floptally/count/training_plan.hpp>
 #include <floptally/text/version.hpp>
+#include <floptally/waterfall/component_comparison.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/rank_traces.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
 /// Adapter: a waterfall and a step by component as JSON, with nlohmann_json.
@@ -25,16 +30,51 @@ namespace floptally {
                          {"known", line.is_known},
                          {"gpu_nanoseconds", std::to_string(line.gpu_nanoseconds)},
                          {"share_of_peak", line.share},
-                         {"assumed", line.assumed}});
+                         {"assumed", line.assumed},
+                         {"usually_helps", usual_help(line.what)}});
     }
     return {{"version", version},
             {"seconds", made.seconds()},
             {"gpus", made.gpus()},
             {"mfu", made.mfu()},
             {"kernel_rate", made.kernel_rate()},
+            {"not_known", made.unknown()},
             {"memory_share", made.memory_share()},
             {"communication_seconds", made.communication()},
             {"lines", lines}};
+}
+
+/// The ranks' own steps as JSON, in seconds.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<rank_line>& lines) {
+    nlohmann::ordered_json ranks = nlohmann::ordered_json::array();
+    for (const rank_line& line : lines) {
+        ranks.push_back({{"seconds", line.seconds},
+                         {"computing", line.computing},
+                         {"besides", line.besides},
+                         {"transfer", line.transfer},
+                         {"waiting", line.waiting},
+                         {"idle", line.idle},
+                         {"hidden", line.hidden}});
+    }
+    return ranks;
+}
+
+/// Two steps by component as JSON, in seconds of one GPU; null where a step has no such line.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const std::vector<compared_component>& all) {
+    nlohmann::ordered_json lines = nlohmann::ordered_json::array();
+    const auto number = [](const std::optional<double>& seconds) {
+        return seconds ? nlohmann::ordered_json(*seconds) : nlohmann::ordered_json();
+    };
+    for (const compared_component& one : all) {
+        lines.push_back({{"name", one.name},
+                         {"pass", counted_passes_names[static_cast<std::size_t>(one.timed)]},
+                         {"before", number(one.before)},
+                         {"after", number(one.after)},
+                         {"slower", one.slower()},
+                         {"kernel_rate_before", one.rate_before},
+                         {"kernel_rate_after", one.rate_after}});
+    }
+    return lines;
 }
 
 /// A step by component as JSON. Nanoseconds over all GPUs are decimal strings; those of `lost` add up to what the MFU

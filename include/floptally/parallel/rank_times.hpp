@@ -23,6 +23,7 @@ struct rank_times {
     uint128 sum = 1;      ///< work of all ranks
     std::uint64_t ranks = 1;
     std::optional<uint128> makespan{};  ///< time until the last pipeline is done; absent without a pipeline
+    bool is_after_one_f_one_b = false;  ///< 1F1B of the same layers on the same ranks would be done sooner
 
     /// The times of ranks from the largest work and the sum over the ranks, as two reductions give them.
     [[nodiscard]] static rank_times of(uint128 largest, uint128 sum, std::uint64_t ranks) {
@@ -35,7 +36,7 @@ struct rank_times {
                            {"the largest work of ", ranks, " ranks must lie between their mean and their sum, got ",
                             to_string(largest), " of ", to_string(sum)});
         }
-        return {largest, sum, ranks, {}};
+        return {largest, sum, ranks, {}, false};
     }
     /// The times of ranks from the work of each.
     [[nodiscard]] static rank_times of(std::span<const std::uint64_t> loads) {

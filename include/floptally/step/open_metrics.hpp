@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <floptally/batch/tally.hpp>
 #include <floptally/count/breakdown.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/rules/statistic.hpp>
@@ -29,6 +30,9 @@ class open_metrics_text {
   public:
     using label = std::pair<std::string_view, std::string_view>;
 
+    /// A text whose samples all have this label; none where it is empty.
+    explicit open_metrics_text(std::string_view run) : run_(run) {}
+
     /// Begins a family, with its help text; its samples follow.
     void family(std::string_view name, std::string_view type, std::string_view unit, std::string_view help) {
         name_ = std::string("floptally_").append(name);
@@ -43,7 +47,7 @@ class open_metrics_text {
     void sample(std::string_view value, std::initializer_list<label> labels = {}) {
         text_.append(name_).append(suffix_);
         std::string_view before = "{";
-        for (const auto& [name, worth] : labels) {
+        const auto put = [&](std::string_view name, std::string_view worth) {
             text_.append(before).append(name).append("=\"");
             for (const char letter : worth) {
                 text_.append(letter == '\n' ? "\\n" : letter == '"' ? "\\\"" : letter == '\\' ? "\\\\" : "");
@@ -51,8 +55,14 @@ class open_metrics_text {
             }
             text_.append("\"");
             before = ",";
+        };
+        for (const auto& [name, worth] : labels) {
+            put(name, worth);
         }
-        text_.append(labels.size() == 0 ? " " : "} ").append(value).append("\n");
+        if (!run_.empty()) {
+            put("run", run_);
+        }
+        text_.append(before == "{" ? " " : "} ").append(value).append("\n");
     }
     void sample(double value) {
         std::array<char, 32> digits{};  // the shortest text that reads back as the same number
@@ -63,6 +73,7 @@ class open_metrics_text {
     [[nodiscard]] std::string take() { return std::move(text_.append("# EOF\n")); }
 
   private:
+    std::string_view run_;
     std::string name_;
     std::string_view suffix_;
     std::string text_;
@@ -75,9 +86,10 @@ class open_metrics_text {
 ///
 ///     sum(rate(floptally_flops_total{view="useful"}[5m])) / rate(floptally_peak_flops_total[5m])
 ///
-/// and never a mean of ratios. A meter before its first step has counters of 0.
-[[nodiscard]] inline std::string to_open_metrics(const meter& steps) {
-    detail::open_metrics_text text;
+/// and never a mean of ratios. A meter before its first step has counters of 0. `run` is a label of all samples, which
+/// tells runs of one job apart; the label `job` is Prometheus' own.
+[[nodiscard]] inline std::string to_open_metrics(const meter& steps, std::string_view run = {}) {
+    detail::open_metrics_text text(run);
     const step_totals& done = steps.run().totals;
     const metered_hardware& hardware = steps.hardware();
     text.family("meter", "info", "", "How FLOPs were counted, and what they are measured against.");
@@ -102,12 +114,10 @@ class open_metrics_text {
     constexpr std::pair<view, std::string_view> views[] = {
         {view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}};
     text.family("flops", "counter", "", "Floating-point operations, by component and view.");
-    if (done.steps != 0) {
-        const breakdown work = steps.model().evaluate(done.batch);
-        for (const component_flops& component : work.components()) {
-            for (const auto& [seen, name] : views) {
-                text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});
-            }
+    const breakdown work = steps.model().evaluate(done.steps != 0 ? done.batch : tally{steps.model().masks()});
+    for (const component_flops& component : work.components()) {
+        for (const auto& [seen, name] : views) {
+            text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});
         }
     }
     const auto amounts = [&](std::string_view name, statistic what, std::string_view help) {

@@ -31,6 +31,10 @@ enum class apart_kind : std::uint8_t {
     other
 };
 
+/// The names of the kinds in JSON, in their order.
+inline constexpr const char* apart_kind_names[] = {"unsaid",    "communication", "transfer", "data_wait",
+                                                   "optimizer", "elementwise",   "launches", "other"};
+
 /// A time that was measured beside the counted kernels: data wait, exposed communication, the optimizer.
 struct time_apart {
     std::string name;

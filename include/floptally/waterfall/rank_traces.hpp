@@ -21,15 +21,31 @@
 #include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/trace.hpp>
 #include <floptally/waterfall/trace_times.hpp>
+#include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
 /// Traces of several ranks as one account: stragglers, waiting inside communication, overlap.
 
 namespace floptally {
 
+namespace detail {
+
+/// What a kernel of communication does with which ranks: what its partners on other ranks have too.
+[[nodiscard]] inline std::string operation_of(const trace& of, const trace_event& kernel) {
+    std::string operation = of.names[kernel.collective == 0 ? kernel.name : kernel.collective - 1];
+    if (const std::size_t own = operation.find('?');
+        operation.starts_with(between_two) && of.rank && own != std::string::npos) {
+        operation.replace(own, 1, std::to_string(*of.rank));
+    }
+    return operation;
+}
+
+}  // namespace detail
+
 /// Says of each kernel of communication how long it waits: a collective ends on all ranks together, so that the rank
-/// that came last has its transfer alone, and the others have waited for it. The n-th kernel of an operation in a group
-/// is the same one on each rank; no clocks are compared. Returns the kernels that have no partner on another rank.
+/// that came last has its transfer alone, and the others have waited for it; so do a send and its receive, where the
+/// traces say their ranks. The n-th kernel of an operation in a group is the same one on each rank; no clocks are
+/// compared. Returns the kernels that have no partner on another rank.
 inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modules = module_map{}) {
     std::map<std::string, std::vector<std::vector<trace_event*>>> operations;
     for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -45,8 +61,7 @@ inline std::uint64_t tell_waiting(std::span<trace> ranks, const module_map& modu
             }
             if (known->second) {
                 event.waiting = 0;
-                auto& of_ranks =
-                    operations[ranks[rank].names[event.collective == 0 ? event.name : event.collective - 1]];
+                auto& of_ranks = operations[detail::operation_of(ranks[rank], event)];
                 of_ranks.resize(ranks.size());
                 of_ranks[rank].push_back(&event);
             }
@@ -95,6 +110,37 @@ struct rank_line {
     double idle = 0;       ///< no kernel runs
     double hidden = 0;     ///< communication beside computation, which costs no time of its own
 };
+
+/// What traces say of a step's account.
+struct traced_step {
+    std::vector<time_apart> apart{};    ///< times that are no work of counted kernels
+    std::optional<rank_times> ranks{};  ///< where waiting is told from transfer
+};
+
+/// The account with what traces say of it and nobody else did. A time that a job of one GPU implies is not measured.
+[[nodiscard]] inline step_account with_traces(step_account account, const traced_step& traced) {
+    std::erase_if(account.apart, [](const time_apart& time) { return time.assumed != "measured"; });
+    const std::vector<time_apart> given = account.apart;
+    for (const time_apart& time : traced.apart) {
+        if (std::none_of(given.begin(), given.end(), [&time](const time_apart& other) {
+                return detail::step_of(kind_of(other)) == detail::step_of(kind_of(time));
+            })) {
+            account.apart.push_back(time);
+        }
+    }
+    account = with_one_gpu_said(std::move(account));
+    account.ranks = account.ranks ? account.ranks : traced.ranks;
+    return account;
+}
+
+/// The account without the kinds of time that traces have, whose parts have lines of their own by component.
+[[nodiscard]] inline step_account without_traced(step_account account, const traced_step& traced) {
+    std::erase_if(account.apart, [&traced](const time_apart& time) {
+        return std::any_of(traced.apart.begin(), traced.apart.end(),
+                           [&time](const time_apart& other) { return kind_of(time) == kind_of(other); });
+    });
+    return account;
+}
 
 /// The step of several ranks from a trace of each: means over the ranks, and each rank's own.
 class rank_traces {
@@ -167,7 +213,7 @@ class rank_traces {
         return sum;
     }
 
-    /// Nanoseconds that the ranks compute, and that they compute and wait; nothing where waiting is not told.
+    /// Picoseconds that the ranks compute, and that they compute and wait; nothing where waiting is not told.
     [[nodiscard]] std::optional<rank_times> times(const breakdown& work) const {
         if (!is_told_) {
             return {};
@@ -175,15 +221,19 @@ class rank_traces {
         std::vector<std::uint64_t> loads;
         double waiting = 0;
         for (const rank_line& line : lines(work)) {
-            loads.push_back(static_cast<std::uint64_t>(std::llround(line.computing * 1e9)));
+            loads.push_back(static_cast<std::uint64_t>(std::llround(line.computing * 1e12)));
             waiting += line.waiting;
         }
         rank_times all = rank_times::of(loads);
         const auto ranks = static_cast<double>(loads.size());
-        const double end = static_cast<double>(all.sum) / ranks + waiting * 1e9 / ranks;
-        all.makespan = std::max(all.largest, static_cast<uint128>(std::llround(end)));
+        all.makespan = static_cast<uint128>(std::ceil(static_cast<double>(all.sum) / ranks + waiting * 1e12 / ranks));
+        // A rank with more work than that hides its communication: what the others wait less is not waited.
+        all.largest = std::min(all.largest, *all.makespan);
         return all;
     }
+
+    /// What all traces say of the step's account.
+    [[nodiscard]] traced_step step(const breakdown& work) const { return {apart(work), times(work)}; }
 
     /// Seconds of each part, means of the ranks; parts as `trace_times::parts` has them.
     [[nodiscard]] std::vector<timed_part> parts(const breakdown& work) const {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ enum class trace_kind : std::uint8_t {
     kernel,       ///< on a GPU
     copy          ///< on a GPU: a copy of memory, or a fill
 };
+
+/// The mark of an operation between two ranks, before "SOURCE>DESTINATION"; the trace's own rank stands there as "?".
+inline constexpr std::string_view between_two = "between ";
 
 /// The name of a step's annotation by PyTorch's profiler, before its number.
 inline constexpr std::string_view profiler_step = "ProfilerStep#";
@@ -55,6 +59,7 @@ struct trace {
     std::vector<std::string> names{};
     std::vector<trace_event> events{};
     std::vector<trace_link> links{};
+    std::optional<std::uint64_t> rank{};  ///< of the job, where the profiler says it
 };
 
 }  // namespace floptally

@@ -21,7 +21,7 @@
 #include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
-/// A step's time from the peak to its MFU, line by line, and that of the step with another account.
+/// A step's time from the peak to its MFU, line by line.
 
 namespace floptally {
 
@@ -78,7 +78,9 @@ class waterfall {
         put(waterfall_step::imbalance, "imbalance between ranks", computing * ranks.imbalance_share(),
             account.ranks.has_value(), "kernels are below their peak by one factor on all ranks");
         put(waterfall_step::bubble, "pipeline bubble", computing * ranks.bubble_share(),
-            account.ranks && account.ranks->makespan, "the same; messages take no time");
+            account.ranks && account.ranks->makespan,
+            ranks.is_after_one_f_one_b ? "the same; messages take no time; 1F1B of these layers would end sooner"
+                                       : "the same; messages take no time");
         put(waterfall_step::idle_gpus, "idle GPUs", (gpus - working) * account.step.seconds,
             account.idle_gpus.has_value(), "GPUs that run none of the work");
         put_apart(account, working);
@@ -93,7 +95,7 @@ class waterfall {
         const time_at_memory bound = account.memory_bound.value_or(time_at_memory{});
         const double memory = std::min(std::max(rest, 0.0), bound.gpu_seconds);
         memory_share_ = bound.gpu_seconds > 0 ? memory / bound.gpu_seconds : 1;
-        kernel_rate_ = kernels > 0 ? std::min(1.0, (all + tiles + memory) / kernels) : 1.0;
+        kernel_rate_ = kernels - memory > 0 ? std::min(1.0, (all + tiles) / (kernels - memory)) : 1.0;
         put(waterfall_step::memory_bound, "bound by memory", memory, account.memory_bound.has_value(),
             memory < bound.gpu_seconds ? "all that is left: fewer bytes were moved than are counted" : bound.assumed);
         put(waterfall_step::kernels, "kernels below their peak", rest - memory, true, unknown_names());
@@ -105,9 +107,19 @@ class waterfall {
     [[nodiscard]] std::span<const waterfall_line> lines() const { return lines_; }
     /// The MFU: useful FLOPs over seconds x GPUs x the stated peak.
     [[nodiscard]] double mfu() const { return lines_.front().share; }
-    /// The share of the peak of their precision that kernels reach in the time that is theirs; all that is not known
-    /// is in that time.
+    /// The share of the peak of their precision that kernels reach in the time that is theirs: without waits, what is
+    /// apart and what is bound by memory, and with the lines that are not known (`unknown`).
     [[nodiscard]] double kernel_rate() const { return kernel_rate_; }
+    /// The names of the lines that are not known, whose time is in that of kernels.
+    [[nodiscard]] std::vector<std::string> unknown() const {
+        std::vector<std::string> names;
+        for (const waterfall_line& line : lines_) {
+            if (!line.is_known) {
+                names.push_back(line.name);
+            }
+        }
+        return names;
+    }
     /// The share of what is bound by memory that the step had time for; below 1 fewer bytes were moved than are
     /// counted.
     [[nodiscard]] double memory_share() const { return memory_share_; }
@@ -209,10 +221,10 @@ class waterfall {
 
     [[nodiscard]] std::string unknown_names() const {
         std::string names;
-        for (const waterfall_line& line : lines_) {
-            names += line.is_known ? "" : (names.empty() ? "with what is not known: " : ", ") + line.name;
+        for (const std::string& name : unknown()) {
+            append_item(names, name);
         }
-        return names.empty() ? "all that is left" : names;
+        return names.empty() ? "all that is left" : "with what is not known: " + names;
     }
 
     /// Nanoseconds of each line: between the rounded sums up to it and with it, so that the last sum is the step's.
@@ -246,51 +258,5 @@ class waterfall {
     double transfer_ = 0;
     std::vector<waterfall_line> lines_;
 };
-
-/// The waterfall of a step with another account (another layout, schedule, packing, recompute, precision): its
-/// seconds are not read, but follow from kernels that reach what the measured ones do (`kernel_rate`), and from the
-/// times apart that `other` has. `memory_share` is that of the measured step. With `kernel_rate` 1 the MFU is an upper
-/// bound.
-[[nodiscard]] inline waterfall what_if(step_account other, double kernel_rate, double memory_share = 1) {
-    detail::require_finite_positive(kernel_rate, "kernel_rate");
-    if (kernel_rate > 1) {
-        detail::refuse("kernel_rate", {"must be at most 1, got ", std::to_string(kernel_rate)});
-    }
-    if (!(memory_share >= 0) || memory_share > 1) {
-        detail::refuse("memory_share", {"must be from 0 to 1, got ", std::to_string(memory_share)});
-    }
-    if (other.memory_bound) {
-        other.memory_bound->gpu_seconds *= memory_share;
-        if (memory_share < 1) {
-            other.memory_bound->assumed += "; the share of it that the measured step had time for";
-        }
-    }
-    const double work = detail::executed_seconds(other) + detail::tile_seconds(other) +
-                        other.memory_bound.value_or(time_at_memory{}).gpu_seconds;
-    const double kernels = work / kernel_rate / detail::working_gpus(other);
-    const double with_waiting = detail::seconds_with_waiting(other);
-    const double waited = kernels / other.ranks.value_or(rank_times{}).busy_share();
-    other.step.seconds = std::max(waited, kernels + with_waiting) + detail::seconds_apart(other) - with_waiting;
-    return waterfall(other);
-}
-
-/// The waterfall of another account with what the measured step says: the share of its memory's bytes, and its
-/// communication without waiting, where the other account has the measured time.
-[[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured, double kernel_rate) {
-    const double with_waiting = detail::seconds_with_waiting(other);
-    if (with_waiting > 0 && with_waiting == measured.communication_with_waiting()) {
-        for (time_apart& time : other.apart) {
-            if (kind_of(time) == apart_kind::communication) {
-                time.kind = apart_kind::transfer;
-                time.seconds *= measured.communication() / with_waiting;
-                time.assumed = "as measured, without waiting";
-            }
-        }
-    }
-    return what_if(std::move(other), kernel_rate, measured.memory_share());
-}
-[[nodiscard]] inline waterfall what_if(step_account other, const waterfall& measured) {
-    return what_if(std::move(other), measured, measured.kernel_rate());
-}
 
 }  // namespace floptally

@@ -43,6 +43,29 @@ enum class waterfall_step : std::uint8_t {
     return names[static_cast<std::size_t>(what)];
 }
 
+/// What usually helps against a cause, in a few words; empty where nothing is lost. docs/waterfall.md has the sources.
+[[nodiscard]] constexpr const char* usual_help(waterfall_step what) {
+    constexpr const char* words[] = {"",
+                                     "",
+                                     "pack documents into rows",
+                                     "nothing: such a kernel saves more time at the memory than it computes again",
+                                     "recompute less, where memory allows: attention alone, or some of the layers",
+                                     "split what is repeated: sequence parallelism, a parallel vocabulary",
+                                     "smaller tiles, or a kernel that skips masked ones",
+                                     "deal samples by their FLOPs; give the stage of the lm_head fewer layers",
+                                     "more microbatches, chunks that interleave, or a zero-bubble schedule",
+                                     "a layout that has work for all GPUs",
+                                     "overlap it with computation; keep tensor parallelism inside a node",
+                                     "more workers of the loader, and batches that are fetched ahead",
+                                     "a fused optimizer, or one that ranks share",
+                                     "fuse them with their neighbours: torch.compile, or fused kernels",
+                                     "no synchronization with the host; CUDA graphs or torch.compile",
+                                     "",
+                                     "more tokens for each read of the weights, or fewer bits of a weight",
+                                     "larger matrices or better kernels: times by component say whose"};
+    return words[static_cast<std::size_t>(what)];
+}
+
 /// A line of a waterfall. All of them together are the step's time over all of its GPUs, to the nanosecond.
 struct waterfall_line {
     waterfall_step what = waterfall_step::useful;

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <floptally/count/training_plan.hpp>
 #include <floptally/text/error.hpp>
@@ -11,7 +15,9 @@
 #include <floptally/text/table.hpp>
 #include <floptally/text/text.hpp>
 #include <floptally/waterfall/component_times.hpp>
+#include <floptally/waterfall/rank_traces.hpp>
 #include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_line.hpp>
 
 /// @file
 /// A waterfall and a step by component as tables, in text and in Markdown.
@@ -74,6 +80,59 @@ namespace detail {
             .sections = {std::move(section)}};
 }
 
+/// The known lines that cost most, the dearest first: no more than `most`, and none that costs nothing.
+[[nodiscard]] inline std::vector<waterfall_line> largest_causes(const waterfall& made, std::size_t most = 3) {
+    std::vector<waterfall_line> causes;
+    for (const waterfall_line& line : made.lines().subspan(1)) {
+        if (line.is_known && line.gpu_nanoseconds > 0) {
+            causes.push_back(line);
+        }
+    }
+    std::stable_sort(causes.begin(), causes.end(), [](const waterfall_line& a, const waterfall_line& b) {
+        return a.gpu_nanoseconds > b.gpu_nanoseconds;
+    });
+    causes.resize(std::min(most, causes.size()));
+    return causes;
+}
+
+/// The table of a waterfall by what costs most, the MFU first, each with a bar of 40 signs for the whole peak; below
+/// it, what usually helps against the three largest causes. Lines that are not known or cost nothing are left out.
+[[nodiscard]] inline table table_by_cost(const waterfall& made) {
+    table_section section{.columns = {{"", cell_side::left, 26},
+                                      {"ms of a GPU", cell_side::right, 13},
+                                      {"% of peak", cell_side::right, 11},
+                                      {"", cell_side::left, 40},
+                                      {}}};
+    std::vector<waterfall_line> lines = largest_causes(made, made.lines().size());
+    lines.insert(lines.begin(), made.lines().front());
+    for (const waterfall_line& line : lines) {
+        const auto signs = static_cast<std::size_t>(std::max(0.0, std::round(40 * line.share)));
+        section.rows.push_back({{line.what == waterfall_step::useful ? "measured MFU" : line.name},
+                                detail::milliseconds_cell(line.gpu_nanoseconds, made.gpus()),
+                                number_cell(100 * line.share, 2),
+                                {std::string(signs, '#')},
+                                {line.assumed}});
+    }
+    table shown{.title = detail::text_of({"MFU ", detail::fixed_decimal(100 * made.mfu(), 2), " %"}),
+                .sections = {std::move(section)}};
+    for (const waterfall_line& line : largest_causes(made)) {
+        if (*usual_help(line.what) != '\0') {
+            shown.notes.push_back(detail::text_of({line.name, ": usually helps: ", usual_help(line.what)}));
+        }
+    }
+    return shown;
+}
+
+/// The same as aligned text, with its notes.
+[[nodiscard]] inline std::string to_table_by_cost(const waterfall& made) {
+    const table shown = table_by_cost(made);
+    std::string text = to_text(shown);
+    for (const std::string& note : shown.notes) {
+        detail::append(text, {note, "\n"});
+    }
+    return text;
+}
+
 /// The table of a step by component: its time, its own MFU, what its kernels reach of their peak, and the points of the
 /// MFU that it costs, of them those of executed work that is not useful and those of kernels below their peak. The last
 /// row is what all lines add up to.
@@ -93,6 +152,24 @@ namespace detail {
         all.kernel_rate += line.kernel_rate * line.share;
     }
     section.rows.push_back(detail::row_of(all, made));
+    return {.sections = {std::move(section)}};
+}
+
+/// The table of the ranks' own steps, in milliseconds.
+[[nodiscard]] inline table table_of(const std::vector<rank_line>& lines) {
+    table_section section{.columns = {{"by rank, ms", cell_side::left, 11}}};
+    for (const char* name : {"step", "computing", "besides", "transfer", "waiting", "idle", "hidden"}) {
+        section.columns.push_back({name, cell_side::right, 12});
+    }
+    for (std::size_t rank = 0; rank < lines.size(); ++rank) {
+        const rank_line& line = lines[rank];
+        table_row row{{std::to_string(rank)}};
+        for (const double seconds :
+             {line.seconds, line.computing, line.besides, line.transfer, line.waiting, line.idle, line.hidden}) {
+            row.push_back(number_cell(1e3 * seconds, 3));
+        }
+        section.rows.push_back(std::move(row));
+    }
     return {.sections = {std::move(section)}};
 }
 

@@ -7,7 +7,8 @@
 
 The numbers go moment by moment: between any two times at which something begins or ends, of each thread the operator
 that contains all of the moment and begins last is what runs. Nothing nests, no stack is kept, and the components of this
-one model are listed by their whole paths.
+one model are listed by their whole paths. The trace of a GPU was made by hand; its numbers go moment by moment too, and
+count in halves of a nanosecond, since two streams share one.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 TRACE = HERE / "cpu_step.json"
 TIMES = HERE / "cpu_step_times.json"
+GPU_TRACE = HERE / "gpu_step.json"
+GPU_TIMES = HERE / "gpu_step_times.json"
 
 MODEL = "TinyForCausalLM"
 LAYER = f"{MODEL}/TinyModel/TinyDecoderLayer"
@@ -228,14 +231,102 @@ def times() -> dict[str, Any]:
     }
 
 
+GPU_PATHS = {
+    "LlamaForCausalLM/LlamaAttention/Linear": "attention.qkv+attention.output",
+    "LlamaForCausalLM/LlamaAttention": "attention.core",
+    "LlamaForCausalLM/LlamaMLP/Linear": "mlp",
+    "LlamaMLP": "mlp",
+}
+
+
+def gpu_times() -> dict[str, Any]:
+    content = json.loads(GPU_TRACE.read_text(), parse_float=Decimal)["traceEvents"]
+    spans = [one for one in content if one["ph"] == "X"]
+
+    def begin(one: dict[str, Any]) -> int:
+        return nanoseconds(one["ts"])
+
+    def end(one: dict[str, Any]) -> int:
+        return begin(one) + nanoseconds(one["dur"])
+
+    (mark,) = [one for one in spans if one["name"].startswith("ProfilerStep#") and one["cat"] == "user_annotation"]
+    linked = {"s": {}, "f": {}}  # of fwdbwd: which operator is whose backward
+    for one in content:
+        if one.get("cat") == "fwdbwd":
+            linked[one["ph"]][one["id"]] = (one["tid"], begin(one))
+    forward_threads = {tid for tid, _ in linked["s"].values()}
+
+    def launch(kernel: dict[str, Any]) -> dict[str, Any] | None:
+        args = kernel["args"]
+        for one in spans:
+            if one["cat"].startswith("cuda_") and one["cat"] != "cuda_sync" and one["args"]["correlation"] == args["correlation"]:
+                return one
+        for one in spans:
+            if one["cat"] == "cpu_op" and one["args"].get("External id") == args.get("External id", -1):
+                return one
+        return None
+
+    def inside_of(place: dict[str, Any]) -> list[dict[str, Any]]:
+        found = [one for one in spans if one["tid"] == place["tid"] and begin(one) <= begin(place) and end(one) >= end(place)]
+        return sorted(found, key=lambda one: (begin(one), -end(one)))
+
+    def part_of(place: dict[str, Any]) -> tuple[str, str]:
+        inside = inside_of(place)
+        names = [one["name"] for one in inside]
+        if any(name.startswith("Optimizer.") for name in names):
+            return "optimizer", "forward"
+        if any("AccumulateGrad" in name for name in names):
+            return "gradient accumulation", "forward"
+        backward = [one for one in inside if one["cat"] == "cpu_op" and one["args"].get("Fwd thread id")]
+        if backward:
+            made = [one for one in spans if one["cat"] == "cpu_op" and one["tid"] in forward_threads
+                    and one["args"].get("Sequence number") == backward[-1]["args"]["Sequence number"]]  # fmt: skip
+            return part_of(max(made, key=begin))[0], "backward"
+        path = "/".join(
+            name[len("nn.Module: ") :].rpartition("_")[0] for name in names if name.startswith("nn.Module: ")
+        )
+        return GPU_PATHS.get(path, "not attributed"), "forward"
+
+    kernels = []
+    for one in spans:
+        if one["cat"] in ("kernel", "gpu_memcpy"):
+            place = launch(one)
+            is_copy, sends = one["cat"] == "gpu_memcpy", one["name"].startswith("nccl")
+            part = ("copies", "forward") if is_copy else ("communication", "forward") if sends else (
+                part_of(place) if place else ("not attributed", "forward"))  # fmt: skip
+            of_step = place is None or begin(mark) <= begin(place) < end(mark)
+            kernels.append((begin(one), end(one), is_copy or sends, part, of_step))
+    first = max(until for _, until, _, _, of_step in kernels if not of_step)
+    last = max(until for _, until, _, _, of_step in kernels if of_step)
+    taken: dict[tuple[str, str], int] = defaultdict(int)
+    edges = sorted({edge for one in kernels for edge in one[:2] if first <= edge <= last})
+    for since, until in zip(edges, edges[1:]):
+        runs = [one for one in kernels if one[4] and one[0] <= since and one[1] >= until]
+        computes = [one for one in runs if not one[2]] or runs
+        for one in computes:
+            taken[one[3]] += 2 * (until - since) // len(computes)
+        if not computes:
+            taken["no kernel runs", "forward"] += 2 * (until - since)
+    assert all(time % 2 == 0 for time in taken.values())
+    return {
+        "nanoseconds": last - first,
+        "times": [
+            {"part": part, "pass": during, "nanoseconds": time // 2} for (part, during), time in sorted(taken.items())
+        ],
+    }
+
+
 def main() -> int:
     if "--record" in sys.argv:
         record()
-    text = json.dumps(times(), indent=1) + "\n"
-    if "--check" in sys.argv:
-        return 0 if text == TIMES.read_text() else 1
-    TIMES.write_text(text)
-    return 0
+    same = True
+    for path, numbers in ((TIMES, times()), (GPU_TIMES, gpu_times())):
+        text = json.dumps(numbers, indent=1) + "\n"
+        if "--check" in sys.argv:
+            same = same and path.exists() and text == path.read_text()
+        else:
+            path.write_text(text)
+    return 0 if same else 1
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ def waterfall(
     """Where the MFU went: bars that step down from the peak, each with its points of it.
 
     made: a Waterfall, or its JSON as a dict.
-    about: what ran, for the caption.
+    about: what ran, for the caption, which names the three largest causes; their bars' names are bold.
     width: in inches; 3.5 is a column of a paper. Heights follow from the lines.
 
     A line of 0.00 and one that is not known has no bar: the caption names the latter, which are part of the last.
@@ -42,6 +42,7 @@ def waterfall(
     *causes, rest = lost
     shown = [line for line in causes if line["known"] and _points(line) not in ("0.00", "-0.00")] + [rest]
     unknown = [line["name"] for line in causes if not line["known"]]
+    dearest = sorted((line for line in shown if float(line["share_of_peak"]) > 0), key=lambda line: -line["share_of_peak"])[:3]
 
     with look(colours):
         names = ["peak", *(_wrapped(line["name"]) for line in shown), "measured MFU"]
@@ -69,7 +70,8 @@ def waterfall(
         axes.set_yticks(range(len(names)), names)
         axes.set_ylim(len(names) - 0.45, -0.55)
         axes.tick_params(axis="both", length=0, labelsize=7.5, labelcolor=colours.ink)
-        axes.get_yticklabels()[last].set_fontweight("bold")
+        for row in (last, *(row for row, line in enumerate(shown, 1) if line in dearest)):
+            axes.get_yticklabels()[row].set_fontweight("bold")
         axes.set_xlim(0, 1.01 * highest)
         axes.set_xticks([0, 25, 50, 75, 100])
         axes.grid(axis="x")
@@ -78,7 +80,8 @@ def waterfall(
         axes.set_title(title or f"MFU {_points(useful)} %", fontsize=9)
         step = f"{float(report['seconds']):.4g} s of {int(report['gpus'])} GPU{'' if int(report['gpus']) == 1 else 's'}"
         rested = f"not known, and in the hatched bar: {', '.join(unknown)}" if unknown else ""
-        caption(figure, ax, [about, step, rested], color=colours.faint, size=6.5, columns=int(20 * width))
+        most = f"most: {', '.join(f'{line["name"]} {_points(line)}' for line in dearest)}" if dearest else ""
+        caption(figure, ax, [about, step, most, rested], color=colours.faint, size=6.5, columns=int(20 * width))
         save(figure, path)
     return figure
 

@@ -86,6 +86,7 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     bool key(string_t& name) override {
         (depth_ == list_depth_ + 2 ? inner_key_ : key_) = depth_ <= list_depth_ + 2 ? name : key_;
         is_events_ = depth_ == 1 && name == "traceEvents";
+        is_distributed_ = depth_ == 1 ? name == "distributedInfo" : is_distributed_;
         return true;
     }
     bool start_array(std::size_t /*elements*/) override {
@@ -111,12 +112,16 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
 
     /// True after a list of events, even an empty one.
     [[nodiscard]] bool found() const { return found_; }
+    /// The rank that the trace says it is of.
+    [[nodiscard]] const std::string& rank() const { return rank_; }
 
   private:
     static constexpr std::size_t no_list = std::size_t{1} << 40U;
 
     bool take(const std::string& value) {
-        if (depth_ == list_depth_ + 2 && key_ == "args") {
+        if (is_distributed_ && depth_ == 2 && list_depth_ == no_list && key_ == "rank") {
+            rank_ = value;
+        } else if (depth_ == list_depth_ + 2 && key_ == "args") {
             event_.args[inner_key_] = value;
         } else if (depth_ == list_depth_ + 1) {
             for (const auto& [name, field] : {std::pair("ph", &event_.ph),
@@ -148,7 +153,9 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     std::size_t depth_ = 0;
     std::size_t list_depth_ = no_list;
     std::size_t count_ = 0;
+    std::string rank_;
     bool is_events_ = false;
+    bool is_distributed_ = false;
     bool found_ = false;
 };
 

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#include <floptally/waterfall/masked_tiles.hpp>
+
+#include "classes.hpp"
+
+/// @file
+/// Python's `MaskedTiles`.
+
+namespace floptally::detail::python {
+
+namespace {
+
+/// (queries, keys) of a tile.
+attention_tile to_tile(const py::object& tile) {
+    if (!is_sequence(tile) || py::len(tile) != 2) {
+        throw error("tile", "must be (queries, keys), got " + shown(tile));
+    }
+    const py::tuple sides(tile);
+    constexpr std::uint64_t most = std::uint64_t{1} << 20U;
+    return {to_count(sides[0], "tile[0]", 1, most), to_count(sides[1], "tile[1]", 1, most)};
+}
+
+/// Python's `MaskedTiles`.
+struct shown_tiles {
+    shown_tiles(const model_cost& model, const py::object& of) : cost(model), tile(to_tile(of)), counted(of_layers()) {}
+
+    model_cost cost;
+    attention_tile tile;
+    masked_tiles counted;
+
+  private:
+    masked_tiles of_layers() const {
+        if (cost.model().parts.empty()) {
+            throw error("cost", "must have the layers of a model, and is one sum of rows");
+        }
+        return {cost.model().parts, tile};
+    }
+};
+
+}  // namespace
+
+std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle given, const counted_work& work, double peak_tflops,
+                                                        const std::vector<precision_setting>& settings) {
+    if (given.is_none()) {
+        return {};
+    }
+    const auto& tiles = given.cast<const shown_tiles&>();
+    require_same_batch("masked_tiles", tiles.counted.total(), work.batch, "", ": add the same batches to both");
+    return tiles.counted.by_peak(work.as->plan, peak_tflops, settings);
+}
+
+void bind_masked_tiles(py::module_& module) {
+    const py::class_<shown_tiles> type = new_class<shown_tiles>(module, "MaskedTiles");
+    constructor(type,
+                [](const arguments& given) { return shown_tiles(given.as<const model_cost&>("cost"), given["tile"]); });
+    property(type, "tile", [](const shown_tiles& t) { return py::make_tuple(t.tile.rows, t.tile.keys); });
+    property(type, "tally", [](const shown_tiles& t) { return t.counted.total(); });
+    method(type, "executed", [](const shown_tiles& t, const arguments& given) {
+        return t.counted.work(to_plan(given["plan"], t.cost)).total(view::executed);
+    });
+    method(type, "add", [](shown_tiles& tiles, const arguments& given) {
+        const input_arguments batch(given, tiles.counted.masks());
+        if (!batch.input().rows.empty()) {
+            throw error("attention_mask", "does not say where its tiles begin: give lengths and row_length");
+        }
+        add_input(batch.input(), tiles.cost.model(), tiles.counted);
+    });
+    method(type, "__copy__", [](const shown_tiles& t, const arguments&) { return shown_tiles(t); });
+    shown_as(type, [](const shown_tiles& t) {
+        return "<MaskedTiles of " + std::to_string(t.tile.rows) + " x " + std::to_string(t.tile.keys) + ">";
+    });
+}
+
+}  // namespace floptally::detail::python
