@@ -80,7 +80,8 @@ def waterfall(
         axes.set_title(title or f"MFU {_points(useful)} %", fontsize=9)
         step = f"{float(report['seconds']):.4g} s of {int(report['gpus'])} GPU{'' if int(report['gpus']) == 1 else 's'}"
         rested = f"not known, and in the hatched bar: {', '.join(unknown)}" if unknown else ""
-        most = f"most: {', '.join(f'{line["name"]} {_points(line)}' for line in dearest)}" if dearest else ""
+        named = ", ".join(f"{line['name']} {_points(line)}" for line in dearest)
+        most = f"most: {named}" if dearest else ""
         caption(figure, ax, [about, step, most, rested], color=colours.faint, size=6.5, columns=int(20 * width))
         save(figure, path)
     return figure
