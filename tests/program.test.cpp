@@ -222,6 +222,14 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
      "--rank-work 1,2,3 --replicas 2",
      "rank_work: must have a number for each of 2 replicas, got 3"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --cp-split zigzag",
+     "cp: is missing; --cp-split is of it"},
+    {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --rank-work 1,2",
+     "cp: deals the whole batch; take --rank-work away"},
+    {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --cp 2 --tp 2",
+     "gpus: must be a multiple of 4 ranks, tp x cp, where they are not idle, got 6"},
+    {"waterfall --config llama.json --lengths 16 --gpus 6 --peak-tflops 9 --seconds 1 --tp 4 --pp 2 --microbatches 2",
+     "gpus: must be a multiple of tp, 4, where they are not idle, got 6"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --against x",
      "against: is given without --trace or --component-times"},
     {"waterfall --config llama.json --lengths 5,6,7 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 2",
@@ -1275,6 +1283,37 @@ TEST_CASE("F82, F83: a trace's known lines, and the traces of several ranks") {
     CHECK(near(two["ranks"][1]["hidden"], 70.5e-6));
     CHECK(run(tiny + "--trace " + traces + "gpu_step.json," + traces + "gpu_step.json").out.find("\nby rank, ms ") !=
           std::string::npos);
+}
+
+TEST_CASE("F85: waterfall and whatif have tensor and context parallelism, alone and in a pipeline") {
+    const std::string base = "--config llama.json --lengths 8192 --gpus 8 --peak-tflops 989 ";
+    const auto executed = [](const std::string& batch) {
+        return static_cast<double>(
+            number(run_json("flops --config llama.json " + batch)["flops"]["executed"]["total"]));
+    };
+    // A zigzag is even under a causal mask; one run of tokens is not: the last of four has 7/16 of the pairs.
+    CHECK(near(share_of(run_json("waterfall --seconds 1 " + base + "--cp 4"), "imbalance") + 1, 1));
+    const json uneven = run_json("waterfall --seconds 1 " + base + "--cp 4 --cp-split contiguous");
+    const double quarter = executed("--lengths 8192") / 4;
+    // Attention of queries from a on sees a more keys each: of a whole causal square, 1, 3, 5 and 7 sixteenths.
+    const double linear = executed("--lengths 1") * 8192;  // one token attends one pair
+    const double pairs = (executed("--lengths 8192") - linear) * (8192.0 * 8193 / 2) / (8192.0 * 8193 / 2 - 8192);
+    const double tokens = linear - pairs / (8193.0 / 2);
+    const double last = tokens / 4 + pairs * (2048.0 * 6144 + 2048.0 * 2049 / 2) / (8192.0 * 8193 / 2);
+    CHECK(std::abs(share_of(uneven, "imbalance") - (1 - quarter / last)) < 1e-6);
+    CHECK(share_of(uneven, "repeated") == 0);
+    // Sixteen ranks share eight key and value heads: each runs a whole one, 2 x 4096 x (8 + 8) x 128 a token and pass.
+    const std::string wide = "--config llama.json --lengths 8192,8192 --gpus 16 --peak-tflops 989 --tp 16 ";
+    CHECK(near(share_of(run_json("waterfall --seconds 1 " + wide), "repeated") * 16 * 989e12,
+               3.0 * 32 * 16384 * 2 * 4096 * 16 * 128));
+    // As layers of a pipeline, with two replicas: ranks of context parallelism are pipelines beside each other.
+    const json pipelined = run_json("waterfall --seconds 1 " + base + "--cp 2 --pp 2 --replicas 2 --microbatches 4");
+    CHECK(near(share_of(pipelined, "bubble") + 1,
+               share_of(run_json("waterfall --seconds 1 " + base + "--pp 2 --microbatches 4"), "bubble") + 1));
+    // What if: from contiguous to a zigzag, the wait of the others is gone.
+    const json then = run_json("whatif --seconds 1 " + base + "--cp 4 --cp-split contiguous --then-cp-split zigzag");
+    CHECK(std::abs(then["then"]["seconds"].get<double>() - quarter / last) < 1e-6);
+    CHECK(near(run_json("whatif --seconds 1 " + base + "--tp 2 --then-tp 2")["then"]["seconds"], 1));
 }
 
 TEST_CASE("waterfall: two traces side by side, and the lines that cost most first") {

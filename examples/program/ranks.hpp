@@ -17,6 +17,8 @@
 #include <floptally/input/add_input.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/rank_times.hpp>
+#include <floptally/parallel/rank_work.hpp>
+#include <floptally/step/layout_work.hpp>
 #include <floptally/step/pipelines.hpp>
 #include <floptally/step/precision_setting_text.hpp>
 
@@ -39,6 +41,10 @@ inline constexpr const char* rank_options[][3] = {
     {"microbatches", "that each pipeline runs in the step", "N"},
     {"schedule", "gpipe, 1f1b, interleaved, zero_bubble (ZB-H1) or zb_v", "NAME"},
     {"replicas", "pipelines beside each other", "N"},
+    {"tp", "tensor parallel ranks of each stage", "N"},
+    {"sequence-parallel", "true: what every tensor parallel rank holds whole runs on its share of the tokens", "true"},
+    {"cp", "ranks over which sequences are split", "N"},
+    {"cp-split", "zigzag of each slot, zigzag_row of all of them, or contiguous", "HOW"},
     {"micro-batch-size", "sequences of a microbatch, dealt in Megatron-LM's order: each has its own work", "N"},
     {"layers-of-chunks", "layers of each chunk of the pipeline, in forward order", "9,8,8,7"},
     {"num-layers-in-first-pipeline-stage", "as Megatron-LM's", "N"},
@@ -100,8 +106,56 @@ inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments&
     return batches;
 }
 
+/// GPUs, of which each `tp` are one rank of all else.
+inline std::uint64_t of_tensor_ranks(std::uint64_t gpus, std::uint64_t tp) {
+    if (gpus % tp != 0) {
+        throw error("gpus", fmt::format("must be a multiple of tp, {}, where they are not idle, got {}", tp, gpus));
+    }
+    return gpus / tp;
+}
+
+/// The work of the ranks of tensor and context parallelism; none where neither is given.
+inline std::optional<floptally::layout_work> read_layout(const arguments& args, const floptally::model_config& model,
+                                                         const floptally::report& counted,
+                                                         const std::vector<floptally::precision_setting>& settings) {
+    constexpr std::uint64_t most = std::uint64_t{1} << 16U;
+    const auto count = [&args](const char* option) {
+        const auto text = args.text(option);
+        return text ? parse_count(*text, option, 1, most) : 1;
+    };
+    for (const auto& [option, needs] : {std::pair("sequence-parallel", "tp"), {"cp-split", "cp"}}) {
+        if (args.text(option) && !args.text(needs)) {
+            throw error(needs, fmt::format("is missing; --{} is of it", option));
+        }
+    }
+    if (!args.text("tp") && !args.text("cp")) {
+        return {};
+    }
+    for (const char* option : {"rank-work", "micro-batch-size"}) {
+        if (args.text("cp") && args.text(option)) {
+            throw error("cp", fmt::format("deals the whole batch; take --{} away", option));
+        }
+    }
+    std::vector<floptally::tally> shares{counted.batch};
+    if (args.text("cp")) {
+        floptally::context_shares dealt(
+            model.cost.masks(), count("cp"),
+            static_cast<floptally::context_split>(args.choice("cp-split", floptally::context_split_names, 0)));
+        const read_input input(args);
+        floptally::add_input(input.get(), model, dealt, spelling);
+        shares.assign(dealt.shares().begin(), dealt.shares().end());
+    }
+    const bool shares_tokens =
+        args.text("sequence-parallel") && args.choice("sequence-parallel", {"true", "false"}) == 0;
+    return floptally::layout_work_of(model.parts, counted.plan, count("tp"), shares, peak_of(args).tflops, settings,
+                                     {.sequence_parallel = shares_tokens});
+}
+
 inline floptally::pipelines run_pipelines(const arguments& args, const floptally::model_config& model,
-                                          const floptally::report& counted, std::uint64_t working_gpus) {
+                                          const floptally::report& counted,
+                                          const std::optional<floptally::layout_work>& layout,
+                                          const std::vector<floptally::precision_setting>& settings,
+                                          std::uint64_t working_gpus) {
     using floptally::pipeline_schedule;
     constexpr std::uint64_t most = std::uint64_t{1} << 24U;
     const auto count = [&args](const char* option, std::uint64_t largest) {
@@ -128,29 +182,48 @@ inline floptally::pipelines run_pipelines(const arguments& args, const floptally
     } else {
         static_cast<void>(args.required("microbatches", "N"));
     }
-    const auto precisions = args.text("precisions");
-    return floptally::run_pipelines(
-        choices, model.parts, counted.plan, counted.batch, peak_of(args).tflops,
-        precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
-                   : std::vector<floptally::precision_setting>{},
-        working_gpus);
+    std::vector<floptally::model_part> parts(model.parts.begin(), model.parts.end());
+    if (layout) {
+        // Ranks of context parallelism are pipelines beside each other, and those of tensor parallelism one.
+        const std::uint64_t replicas = choices.num_replicas();
+        const std::uint64_t tp = layout->loads_of_ranks.size() / layout->loads.size();
+        if (layout->loads.size() > 1) {
+            for (std::uint64_t replica = 0; replica < replicas; ++replica) {
+                choices.loads.insert(choices.loads.end(), layout->loads.begin(), layout->loads.end());
+            }
+            choices.replicas = choices.loads.size();
+        }
+        parts = floptally::tensor_parts(parts, tp, 0);
+        working_gpus = of_tensor_ranks(working_gpus, tp);
+    }
+    return floptally::run_pipelines(choices, parts, counted.plan, counted.batch, peak_of(args).tflops, settings,
+                                    working_gpus);
 }
 
 /// The times of ranks, from pipelines or from the work of each rank, and the microbatches of all pipelines, 0 where
 /// there is none.
-inline std::pair<std::optional<floptally::rank_times>, std::uint64_t> read_ranks(const arguments& args,
-                                                                                 const floptally::model_config& model,
-                                                                                 const floptally::report& counted,
-                                                                                 std::uint64_t working_gpus) {
+inline std::pair<std::optional<floptally::rank_times>, std::uint64_t> read_ranks(
+    const arguments& args, const floptally::model_config& model, const floptally::report& counted,
+    const std::optional<floptally::layout_work>& layout, const std::vector<floptally::precision_setting>& settings,
+    std::uint64_t working_gpus) {
     if (args.text("pp")) {
-        const floptally::pipelines made = run_pipelines(args, model, counted, working_gpus);
+        const floptally::pipelines made = run_pipelines(args, model, counted, layout, settings, working_gpus);
         return {made.times, made.microbatches};
     }
     for (const auto& [option, meaning, value] : rank_options) {
-        const std::string name = option;
-        if (name != "idle-gpus" && name != "rank-work" && name != "pp" && args.text(name)) {
+        const std::string_view name = option;
+        const bool needs_none = name == "idle-gpus" || name == "rank-work" || name == "tp" || name == "cp" ||
+                                name == "sequence-parallel" || name == "cp-split";
+        if (!needs_none && args.text(option)) {
             throw error("pp", fmt::format("is missing; --{} is of a pipeline", name));
         }
+    }
+    if (layout && !args.text("rank-work")) {
+        if (working_gpus % layout->loads_of_ranks.size() != 0) {
+            throw error("gpus", fmt::format("must be a multiple of {} ranks, tp x cp, where they are not idle, got {}",
+                                            layout->loads_of_ranks.size(), working_gpus));
+        }
+        return {floptally::rank_times::of(layout->loads_of_ranks), 0};
     }
     const auto loads = args.text("rank-work");
     if (!loads) {

@@ -164,21 +164,25 @@ inline floptally::step_account read_account(const arguments& args, const floptal
     if (!counted.plan.repeated.empty()) {
         account.repeated = read_work(args, model, counted, counted.plan);
     }
+    const auto precisions = args.text("precisions");
+    const std::vector<floptally::precision_setting> settings =
+        precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
+                   : std::vector<floptally::precision_setting>{};
     if (const auto tile = args.text("tile")) {
         floptally::masked_tiles tiles(model.parts, parse_tile(*tile));
         const read_input input(args);
         floptally::add_input(input.get(), model, tiles, spelling);
-        const auto precisions = args.text("precisions");
-        account.masked_tiles = tiles.by_peak(
-            counted.plan, account.step.peak_tflops,
-            precisions ? floptally::precision_settings_named(*precisions, args.text("accelerator"), clock_of(args))
-                       : std::vector<floptally::precision_setting>{});
+        account.masked_tiles = tiles.by_peak(counted.plan, account.step.peak_tflops, settings);
     }
     if (const auto idle = args.text("idle-gpus")) {
         account.idle_gpus = parse_count(*idle, "idle_gpus", 0, account.step.gpus - 1);
     }
+    const std::optional<floptally::layout_work> layout = read_layout(args, model, counted, settings);
+    if (layout) {
+        account.repeated = layout->run;
+    }
     const auto [ranks, microbatches] =
-        read_ranks(args, model, counted, account.step.gpus - account.idle_gpus.value_or(0));
+        read_ranks(args, model, counted, layout, settings, account.step.gpus - account.idle_gpus.value_or(0));
     account.ranks = ranks;
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The work of tensor and context parallel ranks, query by query and head by head.
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <random>
+#include <string>
+#include <vector>
+
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/step/layout_work.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace layout_work_test {
+namespace {
+
+using floptally::context_shares;
+using floptally::context_split;
+using floptally::mask;
+using floptally::model_part;
+using floptally::tally;
+
+constexpr double peak = 100;
+
+/// A layer of 4 heads of 4, 2 of them for keys and values, and a norm's worth of nothing.
+std::vector<model_part> small_model(std::uint64_t window) {
+    floptally::cost layer;
+    layer.add("attention.core", floptally::attention_core{.num_heads = 4, .qk_head_dim = 4, .v_head_dim = 4},
+              window == 0 ? mask::causal() : mask::sliding_window(static_cast<std::uint32_t>(window)));
+    layer.add("mlp", floptally::linear{.in_features = 16, .out_features = 32});
+    return {{.name = "layer", .cost = layer, .first_layer = 0, .repeat = 3}};
+}
+
+const floptally::training_plan forward{.counted = floptally::counted_passes::forward, .flash_attention = false};
+
+/// Whose a token is, by the words of the three splits: token `at` of `slot`, which begins at `start` of a row.
+std::uint64_t owner(context_split how, std::uint64_t cp, std::uint64_t at, std::uint64_t slot, std::uint64_t start,
+                    std::uint64_t row) {
+    if (how == context_split::contiguous) {
+        return (start + at) / (row / cp);
+    }
+    const std::uint64_t place = how == context_split::zigzag ? at : start + at;
+    const std::uint64_t length = how == context_split::zigzag ? slot : row;
+    const std::uint64_t chunk = place / (length / (2 * cp));
+    return std::min(chunk, 2 * cp - 1 - chunk);
+}
+
+}  // namespace
+
+TEST_CASE("Context parallel ranks work what their queries attend, query by query") {
+    std::mt19937_64 random(44);
+    for (int repeat = 0; repeat < 120; ++repeat) {
+        const auto how = static_cast<context_split>(repeat % 3);
+        const std::uint64_t cp = 1 + random() % 4;
+        const std::uint64_t window = random() % 2 * (1 + random() % 9);
+        const std::vector<model_part> model = small_model(window);
+        std::vector<std::uint64_t> slots;
+        std::uint64_t row = 0;
+        for (std::size_t i = 0; i < 1 + random() % 4; ++i) {
+            slots.push_back(2 * cp * (1 + random() % 5));
+            row += slots.back();
+        }
+        context_shares dealt(floptally::cost_of(model).masks(), cp, how);
+        dealt.add_lengths(slots);
+        std::vector<double> expected(cp, 0);
+        std::uint64_t start = 0;
+        for (const std::uint64_t slot : slots) {
+            for (std::uint64_t query = 0; query < slot; ++query) {
+                double& own = expected[owner(how, cp, query, slot, start, row)];
+                own += 3 * 2 * 16 * 32;
+                for (std::uint64_t key = 0; key <= query; ++key) {
+                    own += window == 0 || query - key < window ? 3 * 2 * 4 * (4 + 4) : 0;
+                }
+            }
+            start += slot;
+        }
+        const floptally::layout_work made = floptally::layout_work_of(model, forward, 1, dealt.shares(), peak);
+        CAPTURE(repeat, cp, window);
+        REQUIRE(made.loads.size() == cp);
+        double whole = 0;
+        for (std::uint64_t rank = 0; rank < cp; ++rank) {
+            REQUIRE(std::abs(static_cast<double>(made.loads[rank]) - expected[rank] / peak * 1e3) <= 1);
+            whole += expected[rank];
+        }
+        floptally::flops run;
+        for (const floptally::work_at_peak& piece : made.run) {
+            run += piece.work.total(floptally::view::executed);
+        }
+        REQUIRE(to_double(run) == whole);
+    }
+}
+
+TEST_CASE("Tensor parallel ranks run their heads, and what no rank can split each of them whole") {
+    // Llama 3 8B: 32 heads of 128, 8 of them for keys and values; on 16 ranks each computes a whole one.
+    const floptally::listed_parts parts = floptally::parts_of(floptally::presets::llama_3_8b);
+    const std::vector<model_part> model(parts.begin(), parts.end());
+    tally batch{floptally::cost_of(model).masks()};
+    batch.add_lengths(std::vector<std::uint64_t>{100});
+    const std::vector<tally> shares{batch};
+    const auto executed = [&](std::uint64_t tp) {
+        floptally::flops sum;
+        const floptally::layout_work made = floptally::layout_work_of(model, forward, tp, shares, peak);
+        REQUIRE(made.loads_of_ranks.size() == tp);
+        for (const floptally::work_at_peak& piece : made.run) {
+            sum += piece.work.total(floptally::view::executed);
+        }
+        return to_double(sum);
+    };
+    CHECK(executed(8) == executed(1));
+    // Eight key and eight value heads of 128 over a width of 4096 run a second time, for 100 tokens in 32 layers.
+    CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
+}
+
+TEST_CASE("What cannot be cut is a named error") {
+    const std::vector<model_part> model = small_model(0);
+    context_shares dealt(floptally::cost_of(model).masks(), 4, context_split::zigzag);
+    CHECK(error_of([&] { dealt.add_lengths(std::vector<std::uint64_t>{12}); }).starts_with("cu_seqlens_padded[1]"));
+    CHECK(dealt.total() == tally{floptally::cost_of(model).masks()});
+    CHECK(error_of([&] { context_shares({}, 0, context_split::zigzag); }) == "cp: must be at least 1, got 0");
+    CHECK(error_of([&] {
+              dealt.add(floptally::listed_samples(std::vector<floptally::grid>{{1, 2, 2}}));
+          }) == "cp: splits the text of a batch, which has images or sound beside it");
+    floptally::training_plan repeats;
+    repeats.repeated.push_back({.weights = "mlp", .ranks = 2}, "repeated");
+    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, repeats, 2, dealt.shares(), peak)); }) ==
+          "repeated: is given beside tp or cp, which say what several ranks run");
+    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, {}, 0, dealt.shares(), peak)); }) ==
+          "tp: must be at least 1, got 0");
+    CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of({}, {}, 1, dealt.shares(), peak)); }) ==
+          "tp: needs the layers of a model, and this cost is one sum of rows");
+}
+
+}  // namespace layout_work_test
