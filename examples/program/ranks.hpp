@@ -17,7 +17,6 @@
 #include <floptally/input/add_input.hpp>
 #include <floptally/parallel/pipeline_schedule.hpp>
 #include <floptally/parallel/rank_times.hpp>
-#include <floptally/parallel/rank_work.hpp>
 #include <floptally/step/layout_work.hpp>
 #include <floptally/step/pipelines.hpp>
 #include <floptally/step/precision_setting_text.hpp>
@@ -106,14 +105,6 @@ inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments&
     return batches;
 }
 
-/// GPUs, of which each `tp` are one rank of all else.
-inline std::uint64_t of_tensor_ranks(std::uint64_t gpus, std::uint64_t tp) {
-    if (gpus % tp != 0) {
-        throw error("gpus", fmt::format("must be a multiple of tp, {}, where they are not idle, got {}", tp, gpus));
-    }
-    return gpus / tp;
-}
-
 /// The work of the ranks of tensor and context parallelism; none where neither is given.
 inline std::optional<floptally::layout_work> read_layout(const arguments& args, const floptally::model_config& model,
                                                          const floptally::report& counted,
@@ -131,10 +122,8 @@ inline std::optional<floptally::layout_work> read_layout(const arguments& args, 
     if (!args.text("tp") && !args.text("cp")) {
         return {};
     }
-    for (const char* option : {"rank-work", "micro-batch-size"}) {
-        if (args.text("cp") && args.text(option)) {
-            throw error("cp", fmt::format("deals the whole batch; take --{} away", option));
-        }
+    if (args.text("rank-work") && !args.text("pp")) {
+        throw error("rank_work", "is given beside --tp or --cp, which say the work of each rank");
     }
     std::vector<floptally::tally> shares{counted.batch};
     if (args.text("cp")) {
@@ -151,11 +140,20 @@ inline std::optional<floptally::layout_work> read_layout(const arguments& args, 
                                      {.sequence_parallel = shares_tokens});
 }
 
-inline floptally::pipelines run_pipelines(const arguments& args, const floptally::model_config& model,
-                                          const floptally::report& counted,
-                                          const std::optional<floptally::layout_work>& layout,
-                                          const std::vector<floptally::precision_setting>& settings,
-                                          std::uint64_t working_gpus) {
+/// The choices of pipelines; none without --pp.
+inline std::optional<floptally::pipeline_choices> read_pipelines(const arguments& args,
+                                                                 const floptally::model_config& model) {
+    if (!args.text("pp")) {
+        for (const auto& [option, meaning, value] : rank_options) {
+            const std::string_view name = option;
+            const bool needs_none = name == "idle-gpus" || name == "rank-work" || name == "tp" || name == "cp" ||
+                                    name == "sequence-parallel" || name == "cp-split";
+            if (!needs_none && args.text(option)) {
+                throw error("pp", fmt::format("is missing; --{} is of a pipeline", name));
+            }
+        }
+        return {};
+    }
     using floptally::pipeline_schedule;
     constexpr std::uint64_t most = std::uint64_t{1} << 24U;
     const auto count = [&args](const char* option, std::uint64_t largest) {
@@ -182,54 +180,22 @@ inline floptally::pipelines run_pipelines(const arguments& args, const floptally
     } else {
         static_cast<void>(args.required("microbatches", "N"));
     }
-    std::vector<floptally::model_part> parts(model.parts.begin(), model.parts.end());
-    if (layout) {
-        // Ranks of context parallelism are pipelines beside each other, and those of tensor parallelism one.
-        const std::uint64_t replicas = choices.num_replicas();
-        const std::uint64_t tp = layout->loads_of_ranks.size() / layout->loads.size();
-        if (layout->loads.size() > 1) {
-            for (std::uint64_t replica = 0; replica < replicas; ++replica) {
-                choices.loads.insert(choices.loads.end(), layout->loads.begin(), layout->loads.end());
-            }
-            choices.replicas = choices.loads.size();
-        }
-        parts = floptally::tensor_parts(parts, tp, 0);
-        working_gpus = of_tensor_ranks(working_gpus, tp);
-    }
-    return floptally::run_pipelines(choices, parts, counted.plan, counted.batch, peak_of(args).tflops, settings,
-                                    working_gpus);
+    return choices;
 }
 
-/// The times of ranks, from pipelines or from the work of each rank, and the microbatches of all pipelines, 0 where
-/// there is none.
-inline std::pair<std::optional<floptally::rank_times>, std::uint64_t> read_ranks(
-    const arguments& args, const floptally::model_config& model, const floptally::report& counted,
-    const std::optional<floptally::layout_work>& layout, const std::vector<floptally::precision_setting>& settings,
-    std::uint64_t working_gpus) {
-    if (args.text("pp")) {
-        const floptally::pipelines made = run_pipelines(args, model, counted, layout, settings, working_gpus);
-        return {made.times, made.microbatches};
-    }
-    for (const auto& [option, meaning, value] : rank_options) {
-        const std::string_view name = option;
-        const bool needs_none = name == "idle-gpus" || name == "rank-work" || name == "tp" || name == "cp" ||
-                                name == "sequence-parallel" || name == "cp-split";
-        if (!needs_none && args.text(option)) {
-            throw error("pp", fmt::format("is missing; --{} is of a pipeline", name));
-        }
-    }
-    if (layout && !args.text("rank-work")) {
-        if (working_gpus % layout->loads_of_ranks.size() != 0) {
-            throw error("gpus", fmt::format("must be a multiple of {} ranks, tp x cp, where they are not idle, got {}",
-                                            layout->loads_of_ranks.size(), working_gpus));
-        }
-        return {floptally::rank_times::of(layout->loads_of_ranks), 0};
-    }
+/// The ranks of a step: pipelines, the ranks of a layout, or the work of each.
+inline floptally::step_ranks read_ranks(const arguments& args, const floptally::model_config& model,
+                                        const floptally::report& counted,
+                                        const std::optional<floptally::layout_work>& layout,
+                                        const std::vector<floptally::precision_setting>& settings,
+                                        std::uint64_t working_gpus) {
     const auto loads = args.text("rank-work");
-    if (!loads) {
-        return {};
+    if (loads && !args.text("pp")) {
+        static_cast<void>(read_pipelines(args, model));  // the error of an option that needs one
+        return {floptally::rank_times::of(parse_loads(*loads, "rank_work")), 0};
     }
-    return {floptally::rank_times::of(parse_loads(*loads, "rank_work")), 0};
+    return floptally::run_ranks(read_pipelines(args, model), layout, model.parts, counted.plan, counted.batch,
+                                peak_of(args).tflops, settings, working_gpus);
 }
 
 }  // namespace program

@@ -159,6 +159,7 @@ def test_f79_literals_are_the_words_that_the_extension_takes() -> None:
         "LatentAttention": lambda word: any_.cost({"model_type": "llama"}, mla=word),
         "PeakKind": lambda word: cost.flops(lengths=[5]).measure(1, gpus=1, peak_tflops=1, peak_kind=word),  # type: ignore[arg-type]
         "CountedFor": lambda word: any_.Meter(cost, gpus=1, peak_tflops=1, counted=word),
+        "ContextSplit": lambda word: floptally.ContextShares(cost, 2, word),  # type: ignore[arg-type]
         "Schedule": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4, schedule=word),  # type: ignore[arg-type]
         "ZeroStates": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4).best(memory_gib=80, zero=word),  # type: ignore[arg-type]
         "BalanceMode": lambda word: any_.balance([1, 2], 2, mode=word),

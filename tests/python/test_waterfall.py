@@ -105,6 +105,10 @@ def test_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> 
         elif gpus % 4 == 0 and draw.random() < 0.7:
             account |= {"pp": draw.choice([1, 2, 4]), "microbatches": 4 * draw.randint(1, 4),
                         "schedule": draw.choice(["gpipe", "1f1b", "zero_bubble", "zb_v"])}  # fmt: skip
+        elif gpus % 4 == 0:
+            account |= {"tp": draw.choice([1, 2, 4]), "sequence_parallel": draw.random() < 0.5}
+        if draw.random() < 0.3:
+            account["memory_tbps"] = 10 ** draw.uniform(-3, 1)
         needed = 1000 * work.executed_total / 1e12 / account["peak_tflops"]
         seconds = draw.uniform(1, 3) * needed / (gpus - account.get("idle_gpus", 0)) + 0.004
         made = work.waterfall(seconds=seconds, **account)
@@ -115,7 +119,11 @@ def test_lines_of_any_step_add_up_to_the_nanosecond(mistral: floptally.Cost) -> 
         )
         assert sum(-line.points for line in made.lines[1:]) + made.lines[0].points == pytest.approx(100)
         seen |= {line.step for line in made.lines if line.is_known and line.gpu_nanoseconds}
-    assert len(seen) >= 9, seen
+        # With nothing changed it is what was measured, and a bound is never below a measurement.
+        assert made.what_if().seconds == pytest.approx(seconds, rel=1e-9)
+        bound = made.what_if(kernel_rate=1)
+        assert bound.seconds <= seconds * (1 + 1e-9) and bound.mfu >= made.mfu * (1 - 1e-9)
+    assert len(seen) >= 10, seen
 
 
 def simulated(stages: list[tuple[int, int]], microbatches: int) -> tuple[int, list[int]]:
@@ -418,6 +426,9 @@ PIPELINES: list[tuple[str, dict[str, Any]]] = [
                                   "account_for_loss_in_pipeline_split": True, "precisions": "mlp@0-9=200"}),
     ("--pp 4 --microbatches 8 --memory-tbps 3.35", {"pp": 4, "microbatches": 8, "memory_tbps": 3.35}),
     ("--memory-tbps 0.01", {"memory_tbps": 0.01}),
+    ("--tp 4", {"tp": 4}),
+    ("--tp 2 --sequence-parallel true --pp 2 --microbatches 4 --precisions mlp=200",
+     {"tp": 2, "sequence_parallel": True, "pp": 2, "microbatches": 4, "precisions": "mlp=200"}),
     ("--apart transfer=0.1,optimizer=0.02,elementwise=0.03,launches=0.01,checkpoint=0.04",
      {"apart": {"transfer": 0.1, "optimizer": 0.02, "elementwise": 0.03, "launches": 0.01, "checkpoint": 0.04}}),
 ]  # fmt: skip
@@ -447,6 +458,60 @@ def test_pipelines_and_known_lines_are_those_of_the_program(
         assert found["then"] == made.what_if(work=work, **change).to_dict(), then
         assert found["bound"] == made.what_if(work=work, kernel_rate=1, **change).to_dict(), then
     assert made.what_if(gpus=8).what_if(gpus=4).seconds == pytest.approx(1.5, rel=1e-12), "as it was measured"
+
+
+@pytest.mark.parametrize("split", ["zigzag", "zigzag_row", "contiguous"])
+def test_context_parallel_ranks_are_those_of_the_program(mistral: floptally.Cost, split: Any) -> None:
+    base = ["--lengths", "8192,16384", "--seconds", "2", "--gpus", "8", "--peak-tflops", "400", "--cp-split", split]
+    work = mistral.flops(lengths=[8192, 16384])
+    shares = floptally.ContextShares(mistral, 4, split)
+    shares.add(lengths=[8192, 16384])
+    assert shares.cp == 4 and shares.split == split and repr(shares) == f"<ContextShares of 4 ranks, {split}>"
+    assert sum(share.tokens for share in shares.tallies) == work.tally.tokens
+    for options, account in (([], {}), (["--tp", "2"], {"tp": 2}),
+                             (["--pp", "2", "--microbatches", "4"], {"pp": 2, "microbatches": 4})):  # fmt: skip
+        made = work.waterfall(seconds=2, gpus=8, peak_tflops=400, cp=shares, **account)  # type: ignore[arg-type]
+        assert made.to_dict() == json_of_program("waterfall", *base, "--cp", "4", *options)
+        found = json_of_program("whatif", *base, "--cp", "4", *options, "--then-cp", "2")
+        two = floptally.ContextShares(mistral, 2, split)
+        two.add(lengths=[8192, 16384])
+        assert made.what_if(cp=two).to_dict() == found["then"]
+    two.add(lengths=[64])
+    wrong: list[tuple[Any, str]] = [
+        ({"cp": two}, "cp: are of 3 count, and the work is of 2: add the same batches to both"),
+        ({"cp": 4}, "cp: must be a floptally.ContextShares of the batch, got 4"),
+        ({"tp": 0}, "tp: must be an integer from 1 to 65536, got 0"),
+        ({"tp": 16}, "gpus: must be a multiple of 16 ranks, tp x cp"),
+        ({"sequence_parallel": True}, "tp: is missing; sequence_parallel is of it"),
+        ({"tp": 2, "rank_work": [1, 2]}, "rank_work: is given beside tp or cp"),
+    ]
+    for change, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            work.waterfall(seconds=2, gpus=8, peak_tflops=400, **change)
+        assert str(raised.value).startswith(text), raised.value
+    with pytest.raises(floptally.Error, match="^split: must be one of zigzag, zigzag_row, contiguous, got"):
+        floptally.ContextShares(mistral, 2, "zigzac")  # type: ignore[arg-type]
+
+
+def test_what_became_slower_and_what_costs_most() -> None:
+    times = [{"name": "mlp", "components": ["mlp"], "seconds": 0.5}, {"name": "data", "seconds": 0.1}]
+    slower = [{"name": "mlp", "components": ["mlp"], "seconds": 0.75}, {"name": "optimizer", "seconds": 0.1}]
+    work, account = linear(30), {"gpus": 1, "peak_tflops": 100}
+    before = work.waterfall(component_times={"seconds": 1, "times": times}, **account)  # type: ignore[arg-type]
+    after = work.waterfall(component_times={"seconds": 1.25, "times": slower}, **account)  # type: ignore[arg-type]
+    assert before.components is not None and after.components is not None
+    compared = after.components.against(before.components)
+    assert [one.name for one in compared] == ["mlp", "optimizer", "not timed", "data"]
+    assert sum(one.slower for one in compared) == pytest.approx(0.25)
+    assert compared[0].before == 0.5 and compared[0].after == 0.75 and compared[1].before is None
+    assert compared[0].kernel_rate_before == pytest.approx(0.6) and repr(compared[0]) == (
+        "<ComparedComponent mlp: slower by 250.000 ms>"
+    )
+    with pytest.raises(floptally.Error, match="^before: must be a floptally ComponentWaterfall"):
+        after.components.against(before)  # type: ignore[arg-type]
+    shown = after.to_table(by_cost=True).splitlines()
+    assert shown[1].startswith("measured MFU") and "#####" in shown[1] and "usually helps" in shown[-1]
+    assert after.lines[-1].usually_helps.startswith("larger matrices")
 
 
 def test_unequal_microbatches_are_dealt_as_the_program_deals_them(mistral: floptally.Cost) -> None:

@@ -11,6 +11,7 @@ from ._bytes import Bytes, ComponentBytes, Mbu
 from ._core import (
     Accelerator,
     Breakdown,
+    ContextShares,
     Convention,
     Cost,
     Error,
@@ -62,6 +63,7 @@ __all__ = [
     "ComparedComponent",
     "ComponentLine",
     "ComponentWaterfall",
+    "ContextShares",
     "Convention",
     "Cost",
     "DeviceTally",

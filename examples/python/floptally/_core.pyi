@@ -17,7 +17,7 @@ from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences,
 from ._waterfall import Waterfall
 from ._words import (
     Axis, BalanceMode, BalanceSeed, ConventionName, CountedFor, CountedView, IndexerTraining, LatentAttention, PeakKind,
-    Phase, Precision, PrecisionName, Quality, Recompute, RowKind, Schedule, ScopeName, Share, Span, Split, Statistic,
+    ContextSplit, Phase, Precision, PrecisionName, Quality, Recompute, RowKind, Schedule, ScopeName, Share, Span, Split, Statistic,
     Tower, ViewName, WeightState,
 )  # fmt: skip
 
@@ -645,6 +645,9 @@ class Breakdown:
         num_layers_in_last_pipeline_stage: int | None = None,
         account_for_embedding_in_pipeline_split: bool | None = None,
         account_for_loss_in_pipeline_split: bool | None = None,
+        tp: int | None = None,
+        sequence_parallel: bool | None = None,
+        cp: ContextShares | None = None,
         memory_tbps: float | None = None,
         batches: int | None = None,
         weight_bits: int | None = None,
@@ -688,6 +691,9 @@ class Breakdown:
             num_layers_in_last_pipeline_stage: the others share the rest.
             account_for_embedding_in_pipeline_split: True: the embedding takes the place of a layer.
             account_for_loss_in_pipeline_split: True: the lm_head takes the place of a layer.
+            tp: tensor parallel ranks of each stage, which run what they cannot split each of them whole.
+            sequence_parallel: True: weights that every one of them holds whole run on its share of the tokens.
+            cp: a ContextShares of the same batch, whose ranks wait for the one with the most work.
             memory_tbps: bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`.
             batches: microbatches of all replicas, each of which reads the weights; those of the pipelines, else 1, where it
                 is not given.
@@ -776,6 +782,50 @@ class MaskedTiles:
     @property
     def tally(self) -> Tally:
         """The batch."""
+
+class ContextShares:
+    """A batch dealt to the ranks of context parallelism, for `Breakdown.waterfall(cp=…)`.
+
+    Add the batch that is counted, as a Meter takes it; what is added at once is one row.
+    """
+
+    def __init__(self, cost: Cost, cp: int, split: ContextSplit = "zigzag") -> None:
+        """split: "zigzag" of each slot, "zigzag_row" of the whole row, or "contiguous"."""
+    def add(
+        self,
+        *,
+        lengths: Integers | None = None,
+        row_length: int | None = None,
+        encoder_lengths: Integers | None = None,
+        cu_seqlens: Integers | None = None,
+        cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
+        num_real_seqs: int | None = None,
+        attention_mask: Flags | None = None,
+        new_tokens: NewTokens | None = None,
+        sequences: HstuSequences | None = None,
+        grid_thw: Grids | None = None,
+        images: int | None = None,
+        audio_frames: Integers | None = None,
+        routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
+        tally: Tally | None = None,
+    ) -> None:
+        """Adds a batch.
+
+        Args:
+            lengths, …, tally: as in `Cost.flops`.
+        """
+    def __copy__(self) -> ContextShares: ...
+    @property
+    def cp(self) -> int:
+        """Ranks."""
+    @property
+    def split(self) -> ContextSplit:
+        """How sequences are split."""
+    @property
+    def tallies(self) -> list[Tally]:
+        """The batch of each rank; they add up to the whole."""
 
 class Accelerator:
     """A part and its dense peaks, each with its public source."""
@@ -1301,6 +1351,7 @@ def _step_waterfall(
     request: str,
     tiles: MaskedTiles | None,
     microbatches: list[list[Breakdown]],
+    cp: ContextShares | None,
     measured: Any = None,
     accelerator: str | Accelerator | None = None,
     peak_tflops: float | None = None,

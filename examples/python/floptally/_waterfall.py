@@ -18,7 +18,7 @@ from ._errors import Error, checked, shortened
 from ._html import to_html
 
 if TYPE_CHECKING:
-    from ._core import Accelerator, Breakdown, MaskedTiles
+    from ._core import Accelerator, Breakdown, ContextShares, MaskedTiles
     from ._words import Precision, Schedule, ZeroStates
 
 STAYS: Any = ...  # a choice that is not given
@@ -272,7 +272,7 @@ class Waterfall:
         tiles = said.get("masked_tiles")
         self._texts: dict[str, Any] = _core._step_waterfall(
             work, json.dumps(request), tiles if isinstance(tiles, _core.MaskedTiles) else None,
-            microbatches_of(said.get("microbatches")), None if measured is None else measured._texts["measured"],
+            microbatches_of(said.get("microbatches")), said.get("cp"), None if measured is None else measured._texts["measured"],
             **{name: said[name] for name in OF_THE_DEVICE if name in said},
         )  # fmt: skip
         self._found: dict[str, Any] = json.loads(self._texts["json"])
@@ -359,6 +359,9 @@ class Waterfall:
         num_layers_in_last_pipeline_stage: int | None = STAYS,
         account_for_embedding_in_pipeline_split: bool | None = STAYS,
         account_for_loss_in_pipeline_split: bool | None = STAYS,
+        tp: int | None = STAYS,
+        sequence_parallel: bool | None = STAYS,
+        cp: ContextShares | None = STAYS,
         memory_tbps: float | None = STAYS,
         batches: int | None = STAYS,
         weight_bits: int | None = STAYS,
@@ -471,7 +474,7 @@ def kept(given: Said) -> Said:
     """What the caller could change later as a copy."""
     said: Said = {}
     for name, value in given.items():
-        if isinstance(value, (_core.MaskedTiles, dict)):
+        if isinstance(value, (_core.MaskedTiles, _core.ContextShares, dict)):
             said[name] = copy.copy(value)
         elif isinstance(value, Iterable) and not isinstance(value, str):
             said[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in value)
@@ -569,6 +572,12 @@ def request_of(said: Said) -> Said:
             raise Error("masked_tiles", f"must be a floptally.MaskedTiles, or FLOPs as an int, got {shortened(tiles)}")
         made["masked_flops"] = str(flops(tiles, "masked_tiles"))
     made["apart"] = times_apart(given.get("apart", {}))
+    if "tp" in given:
+        made["tp"] = count(given["tp"], "tp", 1, MOST_RANKS)
+    if "sequence_parallel" in given:
+        if "tp" not in given:
+            raise Error("tp", "is missing; sequence_parallel is of it")
+        made["sequence_parallel"] = flag(given["sequence_parallel"], "sequence_parallel")
     if "pp" in given:
         made["pipelines"] = pipelines_of(given)
     else:
@@ -576,6 +585,8 @@ def request_of(said: Said) -> Said:
             if name in given:
                 raise Error("pp", f"is missing; {name} is of a pipeline")
         if "rank_work" in given:
+            if given.keys() & {"tp", "cp"}:
+                raise Error("rank_work", "is given beside tp or cp, which say the work of each rank")
             made["rank_work"] = rank_work_of(given["rank_work"])
     return made
 
@@ -590,9 +601,7 @@ def pipelines_of(given: Said) -> Said:
             made[name] = count(given[name], name, 0, 100_000)
     for name in FLAGS_OF_A_SPLIT:
         if name in given:
-            if not isinstance(given[name], bool):
-                raise Error(name, f"must be True or False, got {shortened(given[name])}")
-            made[name] = given[name]
+            made[name] = flag(given[name], name)
     if "schedule" in given:
         if not isinstance(given["schedule"], str):
             raise Error("schedule", f"must be a str, got {shortened(given['schedule'])}")
@@ -674,6 +683,12 @@ def flops(value: Any, field: str) -> int:
     if made is None or not 0 <= made < 2**128:
         raise Error(field, f"must be an integer from 0 to 2^128 - 1, got {shortened(value)}")
     return made
+
+
+def flag(value: Any, field: str) -> bool:
+    if not isinstance(value, bool):
+        raise Error(field, f"must be True or False, got {shortened(value)}")
+    return value
 
 
 def number(value: Any, field: str) -> float:

@@ -50,6 +50,8 @@ PeakKind: TypeAlias = Literal["datasheet", "boost", "measured"]
 Quality: TypeAlias = Literal["vendor_document", "vendor_slide", "third_party"]
 #: Whose sequences a meter is given.
 CountedFor: TypeAlias = Literal["unsaid", "all_gpus"]
+#: Splits of sequences over the ranks of context parallelism.
+ContextSplit: TypeAlias = Literal["zigzag", "zigzag_row", "contiguous"]
 #: Schedules of a pipeline.
 Schedule: TypeAlias = Literal["gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"]
 #: States that data parallel ranks split (ZeRO).

@@ -232,6 +232,8 @@ void warn_if_absurd(double mfu, counted_passes counted);
 [[nodiscard]] std::optional<std::vector<work_at_peak>> tiles_at_peaks(py::handle given, const counted_work& work,
                                                                       double peak_tflops,
                                                                       const std::vector<precision_setting>& settings);
+/// The batch of each rank of context parallelism by a `ContextShares` of this work; the whole where it is None.
+[[nodiscard]] std::vector<tally> shares_of(py::handle given, const counted_work& work);
 /// An error of `field` where two batches have other sums of text.
 void require_same_batch(const char* field, const tally& here, const tally& there, const char* sum, const char* advice);
 
@@ -256,6 +258,8 @@ void bind_breakdowns(py::module_& module);
 void bind_counts(py::module_& module);
 void bind_bytes(py::module_& module);
 void bind_masked_tiles(py::module_& module);
+void bind_context_shares(py::module_& module);
+void bind_traces(py::module_& module);
 void bind_waterfalls(py::module_& module);
 void bind_accelerators(py::module_& module);
 void bind_meters(py::module_& module);

@@ -6,12 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <streambuf>
 
+#include <floptally/json/account_json.hpp>
+#include <floptally/json/component_json.hpp>
 #include <floptally/json/kineto_trace.hpp>
+#include <floptally/json/waterfall_json.hpp>
+#include <floptally/waterfall/module_map.hpp>
+#include <floptally/waterfall/rank_traces.hpp>
 
 #include "classes.hpp"
 
 /// @file
-/// Traces from files, packed by gzip too.
+/// Traces from files, packed by gzip too, and what they say of a step.
 
 namespace floptally::detail::python {
 
@@ -52,6 +57,35 @@ trace load_trace(const std::filesystem::path& path) {
     std::istream stream(&unpacked);
     stream.exceptions(std::ios::badbit);  // an error of the buffer is thrown on
     return read_kineto_trace(stream);
+}
+
+namespace {
+
+/// JSON of what the traces of a step's ranks say of this work: times of components, the rest of the step, notes, and
+/// the step of each rank where there are several.
+std::string times_of_traces(const counted_work& work, const std::vector<std::string>& paths,
+                            const std::optional<std::string>& modules) {
+    std::vector<trace> traces;
+    for (const std::string& path : paths) {
+        traces.push_back(load_trace(path));
+    }
+    const rank_traces made(std::move(traces), modules ? module_map_named(*modules) : module_map{});
+    nlohmann::ordered_json file;
+    file["component_times"] = to_json(component_times{made.seconds(), made.parts(work.work)});
+    file["traced"] = to_json(made.step(work.work));
+    file["notes"] = std::vector<std::string>(made.notes().begin(), made.notes().end());
+    file["ranks"] = to_json(paths.size() == 1 ? std::vector<rank_line>{} : made.lines(work.work));
+    // Names of kernels and modules may be any bytes.
+    return file.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+void bind_traces(py::module_& module) {
+    function(module, "_times_of_traces", [](const arguments& given) {
+        return times_of_traces(given.as<const counted_work&>("work"), given.as<std::vector<std::string>>("paths"),
+                               given.some_text("modules"));
+    });
 }
 
 }  // namespace floptally::detail::python

@@ -5,11 +5,11 @@
 #include <floptally/json/account_json.hpp>
 #include <floptally/json/component_json.hpp>
 #include <floptally/json/waterfall_json.hpp>
+#include <floptally/step/layout_work.hpp>
 #include <floptally/step/memory.hpp>
 #include <floptally/step/pipeline_search.hpp>
 #include <floptally/step/pipelines.hpp>
 #include <floptally/step/step_account.hpp>
-#include <floptally/waterfall/module_map.hpp>
 #include <floptally/waterfall/rank_traces.hpp>
 #include <floptally/waterfall/waterfall.hpp>
 #include <floptally/waterfall/waterfall_metrics.hpp>
@@ -119,16 +119,28 @@ step_account account_of(const counted_work& work, const arguments& given, const 
     }
     account.idle_gpus = some<std::uint64_t>(request, "idle_gpus");
     const auto working = static_cast<std::uint64_t>(floptally::detail::working_gpus(account));
+    const std::vector<model_part>& parts = work.as->model->parts;
+    const auto tp = some<std::uint64_t>(request, "tp");
+    std::optional<layout_work> layout;
+    if (tp || given.some("cp")) {
+        const bool shares_tokens = some<bool>(request, "sequence_parallel").value_or(false);
+        layout = layout_work_of(parts, work.as->plan, tp.value_or(1), shares_of(given["cp"], work), peak.tflops,
+                                settings, {.sequence_parallel = shares_tokens});
+        account.repeated = layout->run;
+    }
     std::uint64_t microbatches = 0;
-    if (const auto pipelined = request.find("pipelines"); pipelined != request.end()) {
-        const pipeline_choices choices = choices_of(*pipelined, work, given.as<py::list>("microbatches"));
+    if (const auto loads = request.find("rank_work"); loads != request.end()) {
+        account.ranks = ranks_of(*loads);
+    } else {
+        std::optional<pipeline_choices> choices;
+        if (const auto pipelined = request.find("pipelines"); pipelined != request.end()) {
+            choices = choices_of(*pipelined, work, given.as<py::list>("microbatches"));
+        }
         const py::gil_scoped_release released;
-        const pipelines made =
-            run_pipelines(choices, work.as->model->parts, work.as->plan, work.batch, peak.tflops, settings, working);
+        const step_ranks made =
+            run_ranks(std::move(choices), layout, parts, work.as->plan, work.batch, peak.tflops, settings, working);
         account.ranks = made.times;
         microbatches = made.microbatches;
-    } else if (const auto loads = request.find("rank_work"); loads != request.end()) {
-        account.ranks = ranks_of(*loads);
     }
     for (const json& time : request.at("apart")) {
         account.apart.push_back({time.at("name"), time.at("seconds")});
@@ -193,23 +205,6 @@ py::dict waterfall_of(const counted_work& work, const arguments& given) {
     return texts;
 }
 
-/// JSON of what the traces of a step's ranks say of this work: times of components, the rest of the step, notes, and
-/// the step of each rank where there are several.
-std::string times_of_traces(const counted_work& work, const std::vector<std::string>& paths,
-                            const std::optional<std::string>& modules) {
-    std::vector<trace> traces;
-    for (const std::string& path : paths) {
-        traces.push_back(load_trace(path));
-    }
-    const rank_traces made(std::move(traces), modules ? module_map_named(*modules) : module_map{});
-    nlohmann::ordered_json file;
-    file["component_times"] = to_json(component_times{made.seconds(), made.parts(work.work)});
-    file["traced"] = to_json(made.step(work.work));
-    file["notes"] = std::vector<std::string>(made.notes().begin(), made.notes().end());
-    file["ranks"] = to_json(paths.size() == 1 ? std::vector<rank_line>{} : made.lines(work.work));
-    return dumped(file);
-}
-
 /// JSON of the pipelines that fit the memory, how many do not, how many cannot be split, and what is kept.
 std::string fitting_pipelines(const counted_work& work, const json& request) {
     constexpr const char* zero_words[] = {"none", "optimizer", "gradients", "weights"};
@@ -254,6 +249,8 @@ void require_same_batch(const char* field, const tally& here, const tally& there
 
 void bind_waterfalls(py::module_& module) {
     bind_masked_tiles(module);
+    bind_context_shares(module);
+    bind_traces(module);
     const py::class_<waterfall> measured(module, "_MeasuredStep", "The waterfall of a step, for `Waterfall.what_if`.");
     made_elsewhere(measured, "Breakdown.waterfall");
     method(module.attr("Breakdown"), "waterfall", [](py::handle self, const arguments& given) {
@@ -263,10 +260,6 @@ void bind_waterfalls(py::module_& module) {
              [](const arguments& given) { return waterfall_of(given.as<const counted_work&>("work"), given); });
     function(module, "_fitting_pipelines", [](const arguments& given) {
         return fitting_pipelines(given.as<const counted_work&>("work"), json::parse(given.text("request")));
-    });
-    function(module, "_times_of_traces", [](const arguments& given) {
-        return times_of_traces(given.as<const counted_work&>("work"), given.as<std::vector<std::string>>("paths"),
-                               given.some_text("modules"));
     });
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -21,12 +22,14 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/parallel/context_parallel.hpp>
 #include <floptally/parallel/packed_row.hpp>
+#include <floptally/parallel/rank_times.hpp>
 #include <floptally/parallel/rank_work.hpp>
 #include <floptally/parallel/tensor_parallel.hpp>
 #include <floptally/parallel/token_split.hpp>
 #include <floptally/rules/mask_set.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/pipelines.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
@@ -116,6 +119,7 @@ struct layout_work {
     std::vector<std::uint64_t> loads{};
     std::vector<std::uint64_t> loads_of_ranks{};  ///< of each tensor parallel rank of each of them
     std::vector<work_at_peak> run{};              ///< of all ranks together: what several of them run as often
+    tensor_options how{};
 };
 
 /// The work of `tp` ranks on each of these batches, one for each rank of context parallelism. The plan has no
@@ -131,7 +135,7 @@ struct layout_work {
     if (model.empty()) {
         throw error("tp", "needs the layers of a model, and this cost is one sum of rows");
     }
-    layout_work made;
+    layout_work made{.how = how};
     made.loads.resize(shares.size());
     for (std::uint64_t rank = 0; rank < tp; ++rank) {
         const std::vector<model_part> parts = tensor_parts(model, tp, rank, 1, how);
@@ -152,6 +156,44 @@ struct layout_work {
         }
     }
     return made;
+}
+
+/// The ranks of a step, and the microbatches of all of its pipelines, 0 where there is none.
+struct step_ranks {
+    std::optional<rank_times> times{};
+    std::uint64_t microbatches = 0;
+};
+
+/// The ranks of a step on the GPUs that work: pipelines where these choices are given, each on the tensor parallel
+/// ranks of a layout, and one for each rank of context parallelism; else the ranks of the layout.
+[[nodiscard]] inline step_ranks run_ranks(std::optional<pipeline_choices> choices,
+                                          const std::optional<layout_work>& layout, std::span<const model_part> model,
+                                          const training_plan& plan, const tally& batch, double peak_tflops,
+                                          const std::vector<precision_setting>& settings, std::uint64_t working_gpus) {
+    const std::uint64_t cp = layout ? layout->loads.size() : 1;
+    const std::uint64_t tp = layout ? layout->loads_of_ranks.size() / cp : 1;
+    const std::uint64_t ranks = checked(tp, "tp") * cp;
+    if (working_gpus % ranks != 0) {
+        detail::refuse(
+            "gpus", {"must be a multiple of ", ranks, " ranks, tp x cp, where they are not idle, got ", working_gpus});
+    }
+    if (!choices) {
+        return {layout ? std::optional(rank_times::of(layout->loads_of_ranks)) : std::nullopt, 0};
+    }
+    if (cp > 1) {
+        if (!choices->loads.empty() || !choices->batches.empty()) {
+            throw error("cp", "deals the whole batch, and replicas or microbatches have work of their own");
+        }
+        const std::uint64_t replicas = choices->num_replicas();
+        for (std::uint64_t replica = 0; replica < replicas; ++replica) {
+            choices->loads.insert(choices->loads.end(), layout->loads.begin(), layout->loads.end());
+        }
+        choices->replicas = choices->loads.size();
+    }
+    const std::vector<model_part> of_rank =
+        tp > 1 ? tensor_parts(model, tp, 0, 1, layout->how) : std::vector<model_part>(model.begin(), model.end());
+    const pipelines made = run_pipelines(*choices, of_rank, plan, batch, peak_tflops, settings, working_gpus / tp);
+    return {made.times, made.microbatches};
 }
 
 }  // namespace floptally
