@@ -68,9 +68,9 @@ const std::vector<named_config>& real_configs() {
     return all;
 }
 
-std::vector<std::string> unread_of(const json& config) {
+std::vector<std::string> unread_of(const json& config, const std::vector<floptally::page_text>& pages = {}) {
     std::vector<std::string> notes;
-    for (const std::string& note : floptally::read_config(config).notes) {
+    for (const std::string& note : floptally::read_config(config, {.pages = pages}).notes) {
         if (note.starts_with(unread)) {
             notes.push_back(note.substr(unread.size(), note.find(' ', unread.size()) - unread.size()));
         }
@@ -390,6 +390,11 @@ TEST_CASE(
             }
         }
     }
+    // A list of the layers of each level.
+    const json image = parsed(
+        "{'model_type': 'convnext', 'architectures': ['ConvNextModel'], 'image_size': 32, 'patch_size': 4, "
+        "'hidden_sizes': [8, 16, 24, 32]}");
+    CHECK(sizes_of(image).ends_with(", depths [3,3,9,3]"));
 }
 
 TEST_CASE("F56: names match by whole words, structure before silence, and texts, objects and reals are noted too") {
@@ -416,7 +421,9 @@ TEST_CASE("F56: names match by whole words, structure before silence, and texts,
                                   "'dropout_layers': 3",
                                   "'act_layers': 2",
                                   "'mlp_is_gated': false",
-                                  "'whatever': 'x'"}) {
+                                  "'whatever': 'x'",
+                                  "'separable': true",
+                                  "'sidecar': 3"}) {
         INFO(key);
         const std::string config = sizes + ", " + key + "}";
         CHECK(unread_of(parsed(config)).size() == 1);
@@ -444,6 +451,10 @@ TEST_CASE("F56: a page says by `ignores` what its class ignores, also inside an 
         floptally::read_config(parsed(sizes + ", 'num_things': 5, 'extra': {'num_layers': 7}}"), strict).notes.empty());
     CHECK(error_of([&] { return floptally::read_config(parsed(sizes + ", 'extra': {'num_heads': 7}}"), strict); }) ==
           "extra.num_heads: is not read by page mine");
+    for (const char* const elsewhere : {"'num_layers': 7}", "'extra': {'num_things': 7}}"}) {
+        INFO(elsewhere);  // what is ignored at one place is noted at another
+        CHECK(unread_of(parsed(sizes + ", " + elsewhere), strict.pages).size() == 1);
+    }
     CHECK(error_of([&] {
               return floptally::read_config(parsed(sizes + "}"), {.pages = {page + "ignores head_dim\n"}});
           }) == "page mine:1: ignores \"head_dim\", which it reads: `without` takes a base's away");
