@@ -398,6 +398,8 @@ def test_f75_t5_is_counted_by_its_default_batches() -> None:
         "shifted": seq2seq(decoder_input_ids=shifted),
         "decoder's mask": seq2seq(decoder_input_ids=shifted, decoder_attention_mask=(seq2seq()["labels"] != -100).astype(int)),
     }
+    begun = batches["decoder's mask"]  # whose first token has no loss, and runs
+    batches["first label left out"] = {**begun, "labels": np.where(np.arange(6) == 0, -100, begun["labels"])}
     for name, batch in batches.items():
         assert cost.total(**callbacks.batch_arguments(batch, cost=cost)) == right, name
         assert cost.total(**callbacks.batch_arguments(batch)) == right, name  # labels that are not as long as the text
@@ -429,6 +431,9 @@ def test_f75_whisper_is_counted_by_its_default_batches() -> None:
     }  # fmt: skip
     shifted = {**batch, "decoder_input_ids": np.ones((2, 4), dtype=int)}
     assert callbacks.batch_arguments(shifted, cost=cost)["lengths"].tolist() == [3, 1]
+    # Its encoder runs on all of a clip, whatever the processor says of it.
+    clipped = {**batch, "attention_mask": (np.arange(24) < [[24], [9]]).astype(int)}
+    assert callbacks.batch_arguments(clipped, cost=cost)["audio_frames"].tolist() == [24, 24]
     # By hand: two convolutions of three taps, an encoder of 12 places, and a decoder.
     d, ff, words, places = 16, 24, 64, 12
     flops = 0
