@@ -22,6 +22,7 @@
 
 #include "arguments.hpp"
 #include "bytes.hpp"
+#include "compare.hpp"
 #include "count.hpp"
 #include "measure.hpp"
 #include "plan.hpp"
@@ -141,6 +142,8 @@ struct command {
 inline constexpr command commands[] = {
     {"flops", "FLOPs of a batch, by component, phase and view", add_flops_options, run_flops},
     {"mfu", "the same with MFU, padded MFU and HFU", add_mfu_options, run_mfu},
+    {"compare", "the same step by every convention, and whose number a dashboard shows", add_compare_options,
+     run_compare},
     {"bytes", "what a batch moves through memory, and FLOPs for each byte", add_bytes_options, run_bytes},
     {"waterfall", "where the MFU went: the step's time, from the peak down", add_waterfall_options, run_waterfall},
     {"whatif", "the same step with other choices, at the kernels that it has", add_whatif_options, run_whatif},

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include <floptally/conventions/comparison.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/json.hpp>
 
@@ -340,6 +341,59 @@ TEST_CASE("presets reproduce the numbers of public counters, but for their mista
         CAPTURE(peer);
         CHECK(visited[peer] == number);
     }
+}
+
+TEST_CASE("the terms from a counter to exact are the parts that enumeration found", "[convention][peers][comparison]") {
+    const std::map<std::string, std::string> part_of_term{{"windows", "attention_pairs"},
+                                                          {"causal_pairs", "attention_pairs"},
+                                                          {"router", "router"},
+                                                          {"embedding", "embedding_counted_as_gemm"},
+                                                          {"norms", "norm_terms_counted"},
+                                                          {"biases", "norm_terms_counted"},
+                                                          {"softmax", "softmax"},
+                                                          {"convolution", "mamba_conv"},
+                                                          {"elementwise", "elementwise_counted"}};
+    std::size_t compared = 0;
+    for (const json& entry : cases()) {
+        const std::string id = entry["id"];
+        const json parts = entry.value("parts", json::object());
+        const bool is_plain = entry.contains("exact") && !entry.contains("scope") && !entry.contains("recompute") &&
+                              !router_is_unknown(model_of(entry)) && !entry["batch"].contains("pipeline");
+        std::map<std::string, std::int64_t> expected;
+        for (const auto& [part, amount] : parts.items()) {
+            // Each layer of a hybrid has its own state; both kinds of states are one choice.
+            const bool is_state = part == "gdn_state" || part == "kda_state" || part == "mamba_scan";
+            expected[is_state ? "state" : part == "shared_expert_gate" ? "router" : part] += amount.get<std::int64_t>();
+        }
+        const bool is_whole = std::none_of(parts.items().begin(), parts.items().end(),
+                                           [&](const auto& part) { return is_mistake(id, part.key()); });
+        const convention& how = preset_of(id);
+        if (!is_plain || !is_whole || parts.empty() || how.name == conventions::exact.name ||
+            how.head != head_rows::every_token || id.starts_with("recsys/") ||
+            peer_models::maxtext_arguments(entry) != 0) {
+            continue;
+        }
+        CAPTURE(id);
+        const convention* const only[] = {&how};
+        const convention_comparison model(cost_of(entry), plan_of(entry), only);
+        tally batch{model.masks()};
+        add_batch(batch, entry["batch"]);
+        std::map<std::string, std::int64_t> found;
+        const std::vector<compared_convention> lines = model.compare(batch);
+        for (const convention_term& term : lines.front().terms) {
+            const std::string name(term.name);
+            const auto part = part_of_term.find(name);
+            found[name == "recurrent_state"    ? "state"
+                  : part == part_of_term.end() ? name
+                                               : part->second] -= std::stoll(term.difference());
+        }
+        std::erase_if(expected, [](const auto& part) { return part.second == 0; });
+        std::erase_if(found, [](const auto& part) { return part.second == 0; });
+        CAPTURE(json(found).dump(), json(expected).dump());
+        CHECK(found == expected);
+        ++compared;
+    }
+    CHECK(compared == 175);
 }
 
 TEST_CASE("every preset has the numbers of its counter in peers.json, or in the test that is named here", "[peers]") {

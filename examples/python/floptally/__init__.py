@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from ._balance import Assignment
 from ._breakdown import View, Work
 from ._bytes import Bytes, ComponentBytes, Mbu
+from ._comparison import ComparedConvention, Comparison, ObservedMatch
 from ._core import (
     Accelerator,
     Breakdown,
@@ -59,6 +60,8 @@ __all__ = [
     "Assignment",
     "Breakdown",
     "Bytes",
+    "ComparedConvention",
+    "Comparison",
     "ComponentBytes",
     "ComparedComponent",
     "ComponentLine",
@@ -74,6 +77,7 @@ __all__ = [
     "MaskedTiles",
     "Mbu",
     "Meter",
+    "ObservedMatch",
     "Overflow",
     "ParallelLayout",
     "PipelineLayout",

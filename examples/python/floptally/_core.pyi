@@ -11,6 +11,7 @@ import numpy.typing as npt
 from ._balance import Assignment
 from ._breakdown import View
 from ._bytes import Bytes
+from ._comparison import Comparison
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
 from ._later import MeteredStep
 from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer, TimesComponents
@@ -329,6 +330,47 @@ class Cost:
             tally: a batch that was counted before.
             convention: a name, or one of `floptally.conventions()`.
             plan: what runs and what trains; a step that trains everything where it is not given.
+        """
+    def compare(
+        self,
+        *,
+        convention: ConventionName | None = None,
+        observed: str | None = None,
+        seconds: float | None = None,
+        gpus: int | None = None,
+        accelerator: str | Accelerator | None = None,
+        peak_tflops: float | None = None,
+        peak_kind: PeakKind | None = None,
+        precision: PrecisionName = "bf16",
+        clock_mhz: float | None = None,
+        plan: Plan | None = None,
+        lengths: Integers | None = None,
+        row_length: int | None = None,
+        encoder_lengths: Integers | None = None,
+        cu_seqlens: Integers | None = None,
+        cu_seqlens_padded: Integers | None = None,
+        cu_seqlens_real: Integers | None = None,
+        num_real_seqs: int | None = None,
+        attention_mask: Flags | None = None,
+        new_tokens: NewTokens | None = None,
+        sequences: HstuSequences | None = None,
+        grid_thw: Grids | None = None,
+        images: int | None = None,
+        audio_frames: Integers | None = None,
+        routed: tuple[int, int] | None = None,
+        measured: dict[str, int | tuple[int, int]] | None = None,
+        tally: Tally | None = None,
+    ) -> Comparison:
+        """The same step as every convention counts it, from each to exact term by term, and whose a number is.
+
+        Args:
+            convention: the only one that is listed; all where it is not given.
+            observed: a number from a dashboard with its unit: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
+                "40.7%" (an MFU).
+            seconds, gpus: of the step, for a rate and for an MFU.
+            accelerator, peak_tflops, peak_kind, precision, clock_mhz: the peak of an MFU, as in `Breakdown.measure`.
+            plan: what runs and what trains; a step that trains everything where it is not given.
+            lengths, …, tally: as in `Cost.flops`. A tally must have been built for all conventions.
         """
     def bytes(
         self,

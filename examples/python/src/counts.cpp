@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #include <floptally/balance/sample_loads.hpp>
+#include <floptally/conventions/comparison.hpp>
 #include <floptally/input/input_padding.hpp>
+#include <floptally/json/comparison_json.hpp>
+#include <floptally/step/comparison_report.hpp>
 
 #include "classes.hpp"
 
@@ -100,6 +103,25 @@ py::list flops_of_samples(const model_cost& model, const arguments& given) {
     return all;
 }
 
+/// The JSON of a comparison, its table and the JSON of that.
+py::tuple comparison_of(const model_cost& model, const arguments& given) {
+    const convention_comparison all(model.model(), to_plan(given["plan"], model));
+    const input_arguments counted(given, all.masks());
+    const auto seconds = given.some_number("seconds");
+    observed_step step{.seconds = seconds, .gpus = {}, .peak_tflops = {}};
+    if (given.some("gpus")) {
+        step.gpus = given.count("gpus", 1);
+    }
+    if (given.some("accelerator") || given.some("peak_tflops")) {
+        step.peak_tflops = peak_of(given).tflops;
+    }
+    const py::object only = given["convention"];
+    const comparison_report made = floptally::comparison_of(
+        model.model().model_type, all, counted.counted(model.model(), all.masks()),
+        only.is_none() ? std::string_view() : to_convention(only).name, given.some_text("observed").value_or(""), step);
+    return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)));
+}
+
 }  // namespace
 
 void bind_counts(py::module_& module) {
@@ -115,6 +137,9 @@ void bind_counts(py::module_& module) {
            [](const model_cost& model, const arguments& given) { return flops_of_samples(model, given); });
     method(type, "sample_loads",
            [](const model_cost& model, const arguments& given) { return loads_of_samples(model, given); });
+    method(type, "compare", [](const model_cost& model, const arguments& given) {
+        return package_attribute("_comparison", "Comparison")(*comparison_of(model, given));
+    });
     function(module, "flops", [](const arguments& given) {
         const py::handle config = given.given("config");
         py::dict options;

@@ -157,6 +157,8 @@ class term_set {
     [[nodiscard]] constexpr bool contains(term which) const {
         return ((bits_ >> static_cast<unsigned>(which)) & 1U) != 0;
     }
+    /// True where no term belongs to it.
+    [[nodiscard]] constexpr bool is_empty() const { return bits_ == 0; }
     /// The set and one more.
     [[nodiscard]] constexpr term_set with(term which) const {
         term_set set = *this;

@@ -48,16 +48,17 @@ struct table {
 };
 
 /// "443 365": digits in groups of three.
-[[nodiscard]] inline std::string grouped(std::uint64_t count) {
-    std::string text = std::to_string(count);
-    for (std::size_t at = text.size(); at > 3; at -= 3) {
-        text.insert(at - 3, " ");
+[[nodiscard]] inline std::string grouped(std::string digits) {
+    for (std::size_t at = digits.size(); at > 3; at -= 3) {
+        digits.insert(at - 3, " ");
     }
-    return text;
+    return digits;
 }
 
 /// A cell of a count: "8 192".
-[[nodiscard]] inline table_cell count_cell(std::uint64_t count) { return {grouped(count), std::to_string(count)}; }
+[[nodiscard]] inline table_cell count_cell(std::uint64_t count) {
+    return {grouped(std::to_string(count)), std::to_string(count)};
+}
 
 /// A cell of a number with that many decimals: "-7.50", and "0.00" for -0.
 [[nodiscard]] inline table_cell number_cell(double value, int decimals, std::string_view unit = "") {

@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One step as every convention counts it, made of its JSON."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ._html import to_html
+
+
+@dataclass(frozen=True)
+class ComparedConvention:
+    """A step as one convention counts it, in FLOPs, exact.
+
+    terms: by what each choice of the convention differs from exact; their sum is exact less the total.
+    """
+
+    name: str
+    total: int
+    terms: dict[str, int]
+
+
+@dataclass(frozen=True)
+class ObservedMatch:
+    """A convention and a view ("useful", "padded", "executed"), and the FLOPs that they give the step."""
+
+    name: str
+    view: str
+    total: int
+
+
+class Comparison:
+    """One step by every convention, from each to exact, and whose a number from a dashboard is.
+
+    `Cost.compare()` makes one. str() is a table, in a notebook too.
+    """
+
+    def __init__(self, text: str, table: str, cells: str) -> None:
+        self._found, self._table, self._cells = json.loads(text), table, cells
+
+    @property
+    def exact(self) -> int:
+        """Useful FLOPs by the convention exact."""
+        return int(self._found["exact"])
+
+    @property
+    def conventions(self) -> dict[str, ComparedConvention]:
+        """ComparedConvention by name. A choice that a convention makes twice is one term."""
+        lines = {}
+        for line in self._found["conventions"]:
+            terms: dict[str, int] = {}
+            for term in line["terms"]:
+                terms[term["name"]] = terms.get(term["name"], 0) + int(term["flops"])
+            lines[line["name"]] = ComparedConvention(line["name"], int(line["total"]), terms)
+        return lines
+
+    @property
+    def matches(self) -> list[ObservedMatch]:
+        """Conventions that give the observed number to its last digit; empty where none was given."""
+        return [_match(found) for found in self._found.get("observed", {}).get("matches", [])]
+
+    @property
+    def nearest(self) -> ObservedMatch | None:
+        """The convention that is nearest to the observed number; None where none was given."""
+        observed = self._found.get("observed")
+        return _match(observed["nearest"]) if observed else None
+
+    def to_dict(self) -> dict[str, Any]:
+        """What the program prints as JSON: counts are decimal strings."""
+        found: dict[str, Any] = json.loads(json.dumps(self._found))
+        return found
+
+    def __str__(self) -> str:
+        return self._table
+
+    def __repr__(self) -> str:
+        return f"<Comparison of {self._found['model_type']}: {len(self._found['conventions'])} conventions>"
+
+    def _repr_html_(self) -> str:
+        return to_html(self._cells)
+
+
+def _match(found: dict[str, Any]) -> ObservedMatch:
+    return ObservedMatch(found["name"], found["view"], int(found["total"]))

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include <floptally/conventions/comparison.hpp>
+#include <floptally/integer/flops.hpp>
+#include <floptally/rules/statistic.hpp>
+#include <floptally/step/comparison_report.hpp>
+#include <floptally/step/observed_work.hpp>
+#include <floptally/text/version.hpp>
+
+/// @file
+/// Adapter: a comparison of conventions as JSON, with nlohmann_json.
+
+namespace floptally {
+
+/// The comparison as JSON. Counts are decimal strings; the terms of a convention add up to exact less its total.
+[[nodiscard]] inline nlohmann::ordered_json to_json(const comparison_report& shown) {
+    using json = nlohmann::ordered_json;
+    json lines = json::array();
+    for (const compared_convention& line : shown.conventions) {
+        json terms = json::array();
+        for (const convention_term& term : line.terms) {
+            terms.push_back({{"name", std::string(term.name)},
+                             {"flops", term.difference()},
+                             {"meaning", std::string(term.meaning)}});
+        }
+        lines.push_back({{"name", std::string(line.how.name)}, {"total", to_string(line.total)}, {"terms", terms}});
+    }
+    json out{{"version", version},
+             {"model_type", shown.model_type},
+             {"exact", to_string(shown.exact)},
+             {"conventions", lines}};
+    if (shown.observed) {
+        const auto candidate = [](const observed_candidate& found) {
+            constexpr const char* views[] = {"useful", "padded", "executed"};
+            return json{{"name", std::string(found.how.name)},
+                        {"view", views[static_cast<std::size_t>(found.seen)]},
+                        {"total", to_string(found.total)}};
+        };
+        json matches = json::array();
+        for (const observed_candidate& match : shown.observed->matches) {
+            matches.push_back(candidate(match));
+        }
+        out["observed"] = {{"text", shown.observed->text},
+                           {"flops", {shown.observed->work.least, shown.observed->work.most}},
+                           {"matches", matches},
+                           {"nearest", candidate(shown.observed->nearest)}};
+    }
+    return out;
+}
+
+}  // namespace floptally
