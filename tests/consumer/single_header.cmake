@@ -1,0 +1,25 @@
+# SPDX-License-Identifier: Apache-2.0
+# The library as one header: two units that include it are a program, which prints what the example of the tree prints.
+#     cmake -DSOURCE=… -DWORK=… -DCXX=… -DPYTHON=… -DEXAMPLE=… -P single_header.cmake
+
+function(run)
+    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
+    if(NOT status EQUAL 0)
+        message(FATAL_ERROR "${ARGN}: ${status}\n${output}${errors}")
+    endif()
+    set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+file(REMOVE_RECURSE ${WORK})
+file(MAKE_DIRECTORY ${WORK}/floptally)
+run(${PYTHON} ${SOURCE}/examples/single_header.py)
+file(WRITE ${WORK}/floptally/floptally.hpp "${output}")
+file(WRITE ${WORK}/other.cpp "#include <floptally/floptally.hpp>\nfloptally::meter* none();\nfloptally::meter* none() { return nullptr; }\n")
+run(${CXX} -std=c++20 -O0 -Wall -Wextra -Wpedantic -Wconversion -Wshadow -Werror -I${WORK}
+    ${SOURCE}/examples/count_one_step.cpp ${WORK}/other.cpp -o ${WORK}/count_one_step)
+run(${EXAMPLE})
+set(expected "${output}")
+run(${WORK}/count_one_step)
+if(NOT output STREQUAL expected)
+    message(FATAL_ERROR "the single header counts\n${output}the tree\n${expected}")
+endif()
