@@ -1693,7 +1693,7 @@ TEST_CASE("compare: every convention's number, terms that lead to exact, and who
           json{{"name", "embedding"}, {"flops", "-25821343383552"}, {"meaning", "the look-up of tokens as a product"}});
 
     const json seen = run_json(step + "--observed 492.0TFLOP/s --seconds 1 --gpus 1")["observed"];
-    REQUIRE(seen["matches"].size() == 1);
+    REQUIRE(!seen["matches"].empty());  // after it those whose executed view has QKᵀ once more, as much
     CHECK(seen["matches"][0] == json{{"name", "torch_flop_counter"}, {"view", "useful"}, {"total", "492014273560576"}});
     CHECK(run(step + "--observed 49.75% --seconds 1 --gpus 1 --accelerator \"H100 SXM\"")
               .out.find("torch_flop_counter, useful: 492 014 273 560 576") != std::string::npos);

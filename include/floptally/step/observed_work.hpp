@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -124,25 +124,22 @@ struct observed_candidate {
     flops total;
 };
 
-/// The conventions and views that give the observed number to its rounding, those of `compare` in their order, each
-/// with the useful view first; a view that equals one before it is left out.
+/// The conventions and views that give the observed number to its rounding: those of the useful view first, then those
+/// of another that has more than the one before it.
 [[nodiscard]] inline std::vector<observed_candidate> matches_of(const observed_work& observed,
                                                                 const convention_comparison& model,
                                                                 const tally& batch) {
-    constexpr std::array views{view::useful, view::padded, view::executed};
     std::vector<observed_candidate> matches;
-    std::array<std::vector<compared_convention>, views.size()> compared;
-    for (std::size_t i = 0; i < views.size(); ++i) {
-        compared[i] = model.compare(batch, views[i]);
-    }
-    for (std::size_t line = 0; line < compared.front().size(); ++line) {
-        for (std::size_t i = 0; i < views.size(); ++i) {
-            const compared_convention& one = compared[i][line];
-            const bool is_new = i == 0 || !(one.total == compared[i - 1][line].total);
-            if (is_new && observed.is(one.total)) {
-                matches.push_back({one.how, views[i], one.total});
+    std::vector<compared_convention> before;
+    for (const view seen : {view::useful, view::padded, view::executed}) {
+        const std::vector<compared_convention> compared = model.compare(batch, seen);
+        for (std::size_t i = 0; i < compared.size(); ++i) {
+            const bool is_new = before.empty() || !(compared[i].total == before[i].total);
+            if (is_new && observed.is(compared[i].total)) {
+                matches.push_back({compared[i].how, seen, compared[i].total});
             }
         }
+        before = compared;
     }
     return matches;
 }
