@@ -64,6 +64,16 @@ class tensor_trace {
             put(component, phase::backward_weights, byte_kind::gradients, w);
         }
     }
+    /// LoRA beside a matrix: A [rank, in] and B [out, rank], each a product of its own.
+    void adapter(const std::string& component, std::uint64_t rows, std::uint64_t in, std::uint64_t out,
+                 std::uint64_t rank, bool input_trains) {
+        const bool was_frozen = frozen.erase(component) != 0;
+        linear(component, rows, in, rank, input_trains);
+        linear(component, rows, rank, out);
+        if (was_frozen) {
+            frozen.insert(component);
+        }
+    }
     /// A fused kernel over q, k, v to o of so many elements, and its backward: q, k, v, o and do to dq, dk and dv.
     void attention(const std::string& component, std::uint64_t q, std::uint64_t k, std::uint64_t v, std::uint64_t o) {
         put(component, phase::forward, byte_kind::activations, q + k + v + o);
@@ -234,6 +244,38 @@ TEST_CASE("Frozen weights write no gradient, and recompute moves the forward's b
     }
     // The last norm is no layer's; the counter has it among the layers' place, as FLOPs have.
     CHECK(differences(listed, counted(small(), lengths, plan), {}) == std::vector<std::string>{});
+}
+
+TEST_CASE("LoRA's adapters are two products each, and nothing else has a gradient") {
+    constexpr std::uint64_t rank = 5;
+    auto model = small();
+    model.layer_elementwise = {};
+    model.final_elementwise = {};
+    const training_plan plan{
+        .weights = {{.weights = "*", .state = floptally::weight_state::frozen},
+                    {.weights = "*/q_proj", .state = floptally::weight_state::lora, .rank = rank},
+                    {.weights = "mlp/down_proj", .state = floptally::weight_state::lora, .rank = 2 * rank}}};
+    constexpr std::uint64_t tokens = 39;
+    tensor_trace listed;
+    listed.frozen = {"embedding", "attention.qkv", "attention.output", "mlp", "lm_head"};
+    listed.look_up(tokens, vocabulary, hidden);
+    for (std::uint64_t layer = 0; layer < layers; ++layer) {
+        const bool reached = layer != 0;  // nothing trains before the first q_proj
+        listed.linear("attention.qkv", tokens, hidden, heads * head_dim, reached);
+        listed.adapter("attention.qkv", tokens, hidden, heads * head_dim, rank, reached);
+        listed.linear("attention.qkv", tokens, hidden, kv_heads * head_dim, reached);
+        listed.linear("attention.qkv", tokens, hidden, kv_heads * head_dim, reached);
+        listed.attention("attention.core", tokens * heads * head_dim, tokens * kv_heads * head_dim,
+                         tokens * kv_heads * head_dim, tokens * heads * head_dim);
+        listed.linear("attention.output", tokens, heads * head_dim, hidden);
+        listed.linear("mlp", tokens, hidden, inner);
+        listed.linear("mlp", tokens, hidden, inner);
+        listed.linear("mlp", tokens, inner, hidden);
+        listed.adapter("mlp", tokens, inner, hidden, 2 * rank, true);
+    }
+    listed.linear("lm_head", tokens, hidden, vocabulary);
+    const element_bits bits{.weights = 8, .gradients = 32};
+    CHECK(differences(listed, counted(model, lengths, plan, bits), bits) == std::vector<std::string>{});
 }
 
 TEST_CASE("Weights are read once for each microbatch, experts as far as tokens visit them") {
@@ -515,9 +557,6 @@ TEST_CASE("What cannot be counted is an error with its field, and what is not sa
     CHECK(error_of([&] { byte_counter(model, {}, {.weights = 0}); }) == "weights_bits: must be from 1 to 64, got 0");
     CHECK(error_of([&] { byte_counter(model, {}, {.cache = 65}); }) == "cache_bits: must be from 1 to 64, got 65");
     CHECK(error_of([&] { byte_counter(model, {}, {}, 0); }).starts_with("batches: must be at least 1"));
-    training_plan lora;
-    lora.weights.push_back({.weights = "*", .state = floptally::weight_state::lora, .rank = 8}, "weights");
-    CHECK(error_of([&] { byte_counter(model, lora); }) == "plan: bytes of LoRA's adapters are not counted");
     CHECK(error_of([&] { static_cast<void>(step_bytes{}["mlp"]); }) ==
           "component: this model moves no bytes of a component named \"mlp\"");
     CHECK(error_of([] {

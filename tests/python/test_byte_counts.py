@@ -136,8 +136,6 @@ def test_wrong_bytes_are_errors_that_name_the_field(mistral: floptally.Cost) -> 
         (lambda: forward.bytes().mbu(1, gpus=1, memory_tbps=-3), "memory_tbps: must be a finite number above 0"),
         (lambda: mistral.bytes(lengths=[5]).mbu(1, gpus=1, memory_tbps=3), "plan: must be of the forward alone"),
         (lambda: mistral.flops(lengths=[5], convention="megatron").bytes(), "convention: must be exact, whose products"),
-        (lambda: mistral.bytes(lengths=[5], plan=floptally.Plan(weights=[floptally.WeightSetting("*", "lora", rank=4)])),
-         "plan: bytes of LoRA's adapters are not counted"),
         (lambda: floptally.Cost.from_rows([("a", "tokens", "linear", 2)]).bytes(lengths=[5]), "parts: are missing"),
     ]  # fmt: skip
     for call, text in wrong:

@@ -14,6 +14,7 @@
 #include <floptally/batch/batch_sums.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
+#include <floptally/bytes/detail/element_rows.hpp>
 #include <floptally/bytes/detail/expert_layers.hpp>
 #include <floptally/bytes/detail/traffic_rows.hpp>
 #include <floptally/bytes/step_bytes.hpp>
@@ -64,10 +65,6 @@ struct cached_sums {
     }
 };
 
-/// The convention that counts every row, element-wise ones too.
-inline constexpr convention bytes_convention{
-    .name = "bytes", .summary = "every row of a model", .counted = terms_that([](term) { return true; })};
-
 }  // namespace detail
 
 /// Bytes that a batch moves between memory and units, under a model of integers:
@@ -81,8 +78,10 @@ inline constexpr convention bytes_convention{
 ///   many as tokens visit; a gradient of each weight is written as often.
 /// - The cache is read by new tokens once for each sequence, the keys of its past that they see. A recurrent state is
 ///   read and written once for each sequence that has a past, and else stays on chip.
+/// - An adapter (LoRA) is two products beside its own: A reads X and writes a value as wide as its rank, B reads that
+///   and writes a summand of Y.
 ///
-/// Optimizers, the short convolutions' past, collectives and adapters (LoRA: an error) are not in it. Slots count as
+/// Optimizers, the short convolutions' past and collectives are not in it. Slots count as
 /// they are processed, padding and recompute included. It takes a batch as a tally does.
 class byte_counter : public adds_batches<byte_counter> {
   public:
@@ -151,14 +150,11 @@ class byte_counter : public adds_batches<byte_counter> {
             experts.require_possible(*distinct_experts_, seen_.batch().get(view::padded, statistic::tokens), batches_);
         }
         constexpr std::size_t expert = byte_kind_count;  // the lists after those of the kinds
-        std::vector<model_part> moved[expert + 3];
+        std::vector<model_part> moved[expert + 4];
         step_bytes result;
         for (const model_part& part : parts_) {
             model_part blank = part;  // with what flows where, which decides about gradients
-            blank.cost = part.cost.with_rows([](cost_row row) {
-                row.useful = row.padded = 0;
-                return row;
-            });
+            blank.cost = part.cost.with_rows(detail::blank_of);
             for (auto& parts : moved) {
                 parts.push_back(blank);
             }
@@ -168,19 +164,21 @@ class byte_counter : public adds_batches<byte_counter> {
                                   moved[expert + 1].back().cost, moved[expert + 2].back().cost},
                                  distinct_experts_.has_value(), result.read_at_most);
                 rows.put_activations(part.cost, moved[2].back().cost, result.unsaid, result.at_most);
+                rows.put_adapters(part.cost, moved[2].back().cost, moved[expert + 3].back().cost);
                 rows.put_cache(part.cost, moved[3].back().cost, result.read_at_most);
             }
         }
         for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
-            collect(moved[kind], static_cast<byte_kind>(kind), result);
+            collect(moved[kind], static_cast<byte_kind>(kind), result, plan_);
         }
+        collect(moved[expert + 3], byte_kind::activations, result, detail::with_rank_one(plan_));
         if (distinct_experts_) {
             const detail::layer_share of_layers{*distinct_experts_, experts.layers};
-            collect(moved[expert], byte_kind::weights, result, of_layers);
-            collect(moved[expert + 1], byte_kind::gradients, result, of_layers);
+            collect(moved[expert], byte_kind::weights, result, plan_, of_layers);
+            collect(moved[expert + 1], byte_kind::gradients, result, plan_, of_layers);
         } else if (experts.layers != 0 && experts.are_all && !result.read_at_most.empty()) {
             step_bytes estimate;
-            collect(moved[expert + 2], byte_kind::weights, estimate);
+            collect(moved[expert + 2], byte_kind::weights, estimate, plan_);
             result.uniform_weights = estimate.total(byte_kind::weights);
         }
         for (const std::string& name : result.read_at_most) {
@@ -211,13 +209,12 @@ class byte_counter : public adds_batches<byte_counter> {
                                {"must be from 1 to 64, got ", given});
             }
         }
-        for (const weight_setting& setting : plan.weights) {
-            if (setting.state == weight_state::lora) {
-                throw error("plan", "bytes of LoRA's adapters are not counted");
-            }
-        }
+        const detail::weight_states states(plan_);
         for (const model_part& part : parts_) {
             for (const cost_row& row : part.cost.rows()) {
+                if (row.what == statistic::routed && states.state_of(part, part.first_layer, row).adapts(row)) {
+                    throw error("plan", "bytes of adapters beside experts of measured visits are not counted");
+                }
                 if (detail::traffic_rows::has_cache(row)) {
                     masks_.find_or_add(part.cost.masks()[row.mask], "masks");
                 }
@@ -235,12 +232,15 @@ class byte_counter : public adds_batches<byte_counter> {
         return sum += parts;
     }
 
-    void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into,
+    void collect(std::span<const model_part> parts, byte_kind kind, step_bytes& into, const training_plan& plan,
                  const detail::layer_share& of = {}) const {
         const cost blank;
-        const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan_);
+        const detail::plan_walk walk(parts, blank, detail::bytes_convention, plan);
         std::vector<flops> sums(walk.components.size() * 4);
         for (const detail::planned_row& planned : walk.rows) {
+            if (planned.row.what != statistic::count && planned.row.what != statistic::routed) {
+                continue;  // of an adapter beside a row without elements
+            }
             const bool of_table = meaning_of(planned.row.kind).operands == term_operands::table;
             const bool of_gradient = kind == byte_kind::gradients;
             const bool of_weights = kind == byte_kind::weights;

@@ -14,13 +14,16 @@
 #include <floptally/rules/modality.hpp>
 #include <floptally/rules/rule.hpp>
 #include <floptally/rules/statistic.hpp>
+#include <floptally/text/error.hpp>
 
 namespace floptally::detail {
 
-/// How many units of a row's statistic a batch has, padded slots included.
+/// How many units of a row's statistic a batch has, padded slots included, or one of `ranks` that share them equally.
 class batch_units {
   public:
-    explicit batch_units(const tally& batch) : batch_(batch) {}
+    explicit batch_units(const tally& batch, std::uint64_t ranks = 1) : batch_(batch), ranks_(ranks) {
+        require_positive(ranks, "token_ranks");
+    }
 
     [[nodiscard]] std::uint64_t of(const cost& part, const cost_row& row) const {
         const rule* const over = has_rule(row.what) ? &part.masks()[row.mask] : nullptr;
@@ -32,11 +35,13 @@ class batch_units {
         cost single;
         single.add_row("units", {}, cost_row{.what = row.what, .in = row.in, .useful = 1, .padded = 1},
                        over == nullptr ? rule{} : *over);
-        const flops units = flop_counter(single, conventions::exact, {.counted = counted_passes::forward})
-                                .evaluate(batch_)
-                                .total(view::padded);
-        known_.push_back({row.what, row.in, over == nullptr ? rule{} : *over, units.low()});
-        return units.low();
+        const std::uint64_t all = flop_counter(single, conventions::exact, {.counted = counted_passes::forward})
+                                      .evaluate(batch_)
+                                      .total(view::padded)
+                                      .low();
+        const std::uint64_t units = all / ranks_ + (all % ranks_ != 0 ? 1 : 0);
+        known_.push_back({row.what, row.in, over == nullptr ? rule{} : *over, units});
+        return units;
     }
 
   private:
@@ -47,6 +52,7 @@ class batch_units {
         std::uint64_t units;
     };
     const tally& batch_;
+    std::uint64_t ranks_;
     mutable std::vector<known> known_;
 };
 

@@ -98,17 +98,24 @@ class moved_elements {
         const auto only_q = static_cast<value::set>(kernel.q & ~keys);
         if (kernel.q == 0 || keys == 0) {  // nothing is said: as many heads of keys as of queries
             is_bound_ = true;
-            return sum_of(of_text(kernel.scores, kernel, false),
-                          of_text(checked(kernel.scores, "bytes") + kernel.values, kernel, true));
+            return sum_of(of_text(kernel.scores, kernel, false), core_keys(kernel));
         }
         const cost_row* const queries = made_in_steps(kernel.q) ? maker(kernel.q) : nullptr;
         const elements asked = queries != nullptr ? of_each_unit(kernel.scores, *queries)
                                : only_q == 0      ? elements(0)
                                                   : value_elements(only_q);
+        return sum_of(asked, core_keys(kernel));
+    }
+
+    /// The keys and values among them, where one value is not queries too.
+    [[nodiscard]] elements core_keys(const core& kernel) const {
+        const auto keys = static_cast<value::set>(kernel.k | kernel.v);
+        if (kernel.q == 0 || keys == 0) {
+            return of_text(checked(kernel.scores, "bytes") + kernel.values, kernel, true);
+        }
         const cost_row* const expanded = maker_of_last_step(keys);
-        return sum_of(asked, expanded != nullptr
-                                 ? of_each_unit(checked(kernel.scores, "bytes") + kernel.values, *expanded)
-                                 : value_elements(keys));
+        return expanded != nullptr ? of_each_unit(checked(kernel.scores, "bytes") + kernel.values, *expanded)
+                                   : value_elements(keys);
     }
 
     /// The result of a core: as wide as its heads for each query, else as its reader says.

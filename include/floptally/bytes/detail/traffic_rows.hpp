@@ -80,9 +80,25 @@ class traffic_rows {
                        row.dealt.units != 0) {
                 touched = checked(row.padded / 2 / row.dealt.units, "bytes") * visits;
             }
-            put(part, row, row.kind, touched, to.read);
-            put(part, row, row.kind, operands == term_operands::table ? all : touched, to.gradients);
-            put(part, row, row.kind, choice.experts == 0 ? touched : on_average(choice, visits), to.uniform);
+            const adapter beside = adapters_touched(row, visits);
+            put(part, row, row.kind, touched, to.read, beside);
+            put(part, row, row.kind, operands == term_operands::table ? all : touched, to.gradients, beside);
+            put(part, row, row.kind, choice.experts == 0 ? touched : on_average(choice, visits), to.uniform, beside);
+        }
+    }
+
+    /// Operands and results of adapters: `of_rank` has those that are as wide as its rank, `of_any` the others.
+    void put_adapters(const cost& part, cost& of_rank, cost& of_any) const {
+        const moved_elements moved(part, units_);
+        for (const cost_row& row : part.rows()) {
+            if (row.padded == 0 || !moved_elements::is_matrix(row) || row.per_rank.in == 0) {
+                continue;
+            }
+            const std::uint64_t applied = row.per_rank.in / 2 * row.per_rank.padded_out / row.padded;
+            const std::uint64_t inner = checked(applied, "bytes") * units_.of(part, row);
+            put(part, row, row.kind, 0, of_rank, {.in = inner, .padded_out = inner});
+            put(part, row, row.kind, 0, of_any,
+                {.in = moved.read(row).value_or(0), .padded_out = moved.written(row).value_or(0)});
         }
     }
 
@@ -164,9 +180,23 @@ class traffic_rows {
         }
     }
 
-    /// A row of so many elements, which runs as often as `like` does.
-    static void put(const cost& part, const cost_row& like, term kind, std::uint64_t amount, cost& to) {
-        if (amount == 0) {
+    /// Elements of an adapter's two matrices that are read for each unit of its rank: of experts as those beside it.
+    [[nodiscard]] adapter adapters_touched(const cost_row& row, std::uint64_t visits) const {
+        if (row.per_rank.in == 0 || row.padded == 0 || row.parameters == 0) {
+            return {};
+        }
+        const auto touched = [&](std::uint64_t flops) {
+            const uint128 stored = uint128{flops / 2} * row.parameters / (row.padded / 2);
+            return std::min<std::uint64_t>(checked(batches_, "bytes") * static_cast<std::uint64_t>(stored),
+                                           saturating(flops / 2, visits));
+        };
+        return {.in = touched(row.per_rank.in), .padded_out = touched(row.per_rank.padded_out)};
+    }
+
+    /// A row of so many elements, and those of an adapter beside it, which runs as often as `like` does.
+    static void put(const cost& part, const cost_row& like, term kind, std::uint64_t amount, cost& to,
+                    const adapter& beside = {}) {
+        if (amount == 0 && beside.in == 0) {
             return;
         }
         const bool measured = like.what == statistic::routed;  // one number for all layers
@@ -175,7 +205,8 @@ class traffic_rows {
                      .in = like.in,
                      .useful = amount,
                      .padded = amount,
-                     .flow = like.flow};
+                     .flow = like.flow,
+                     .per_rank = beside};
         row.flow.writes = 0;
         to.add_row(part.components()[like.component], part.weight_name(like), row,
                    measured ? part.masks()[like.mask] : rule{});
