@@ -41,9 +41,14 @@ inline void add_batch_options(cxxopts::Options& options) {
         "N")("row-length", "of the rows that --lengths are padded to", cxxopts::value<std::string>(), "N")(
         "attention-mask", "rows of 0 and 1, one a line", cxxopts::value<std::string>(), "FILE")(
         "new-tokens", "n new tokens after past cached ones (repeatable)", cxxopts::value<std::vector<std::string>>(),
-        "n@past")("encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(),
-                  "80,91")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
-                           cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
+        "n@past")("request",
+                  "a prompt that is prefilled and the tokens that are generated, cached ones of the prompt "
+                  "(repeatable)",
+                  cxxopts::value<std::vector<std::string>>(), "prompt,generated[,cached]")(
+        "prefill-chunk", "tokens of a prompt that are prefilled in one pass", cxxopts::value<std::string>(), "N")(
+        "encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(), "80,91")(
+        "sequence", "HSTU: contextual, history, targets, target group (repeatable)",
+        cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
         "grid", "one image or clip, in patches before merging (repeatable)", cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
         "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(
@@ -89,6 +94,22 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     return tokens;
 }
 
+/// A request from "2000,38": its prompt and the tokens that are generated, then those of the prompt that are cached.
+inline floptally::request parse_request(std::string_view text, const std::string& field) {
+    std::uint32_t numbers[3]{};
+    const std::vector<std::int64_t> given = parse_integers(text, field);
+    if (given.size() != 2 && given.size() != 3) {
+        throw error(field, fmt::format("must be prompt,generated or prompt,generated,cached, got \"{}\"", text));
+    }
+    for (std::size_t i = 0; i < given.size(); ++i) {
+        if (given[i] < 0 || std::cmp_greater(given[i], floptally::max_sequence_length)) {
+            throw error(floptally::indexed(field, i), fmt::format("must be from 0 to 4294967295, got {}", given[i]));
+        }
+        numbers[i] = static_cast<std::uint32_t>(given[i]);
+    }
+    return {numbers[0], numbers[1], numbers[2]};
+}
+
 /// An HSTU sequence from "8,900,100,2": contextual tokens, history, targets and the size of their groups (default 1).
 inline floptally::sequence parse_sequence(std::string_view text, const std::string& field) {
     std::uint32_t numbers[4] = {0, 0, 0, 1};
@@ -122,39 +143,43 @@ inline floptally::grid parse_grid(std::string_view text, const std::string& fiel
     return {numbers[0], numbers[1], numbers[2]};
 }
 
-/// Useful and padded visits of tokens to experts, from "900:1024"; a single number is both.
-inline floptally::model_input::measured_word parse_routed(std::string_view text) {
+/// A measured word, useful and padded, from "900:1024"; a single number is both.
+inline floptally::model_input::measured_word parse_measured(std::string_view word, std::string_view text) {
+    const std::string field(word);
     const std::size_t colon = std::min(text.find(':'), text.size());
-    const auto visits = [](std::string_view number) {
-        return parse_count(number, "routed", 0, std::numeric_limits<std::uint64_t>::max());
+    const auto number = [&](std::string_view digits) {
+        return parse_count(digits, field, 0, std::numeric_limits<std::uint64_t>::max());
     };
-    const std::uint64_t useful = visits(text.substr(0, colon));
-    return {"routed", useful, colon == text.size() ? useful : visits(text.substr(colon + 1))};
+    const std::uint64_t useful = number(text.substr(0, colon));
+    return {field, useful, colon == text.size() ? useful : number(text.substr(colon + 1))};
 }
 
 /// The spelling of inputs as options: `grid_thw` of the library is --grid here, `sequences` is --sequence.
-inline constexpr floptally::input_spelling spelling{
-    [](std::string_view name) {
-        return std::string(name == "grid_thw" ? "grid" : name == "sequences" ? "sequence" : name);
-    },
-    [](std::string_view name) {
-        std::string option = std::string("--").append(spelling.field(name));
-        std::replace(option.begin(), option.end(), '_', '-');
-        return option;
-    },
-    "either --lengths or --lengths-file"};
+inline constexpr floptally::input_spelling spelling{[](std::string_view name) {
+                                                        return std::string(name == "grid_thw"    ? "grid"
+                                                                           : name == "sequences" ? "sequence"
+                                                                           : name == "requests"  ? "request"
+                                                                                                 : name);
+                                                    },
+                                                    [](std::string_view name) {
+                                                        std::string option =
+                                                            std::string("--").append(spelling.field(name));
+                                                        std::replace(option.begin(), option.end(), '_', '-');
+                                                        return option;
+                                                    },
+                                                    "either --lengths or --lengths-file"};
 
 /// The batch of the options, and the integers that it points to.
 class read_input {
   public:
     explicit read_input(const arguments& args) : args_(args) {
         constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "attention-mask", "new-tokens",
-                                           "sequence", "grid",         "images",     "audio-frames"};
+                                           "sequence", "request",      "grid",       "images",         "audio-frames"};
         if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
             !args.given("cu-seqlens-padded") && !args.given("cu-seqlens-real") && !args.given("num-real-seqs")) {
             throw error("lengths",
                         "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, "
-                        "--new-tokens, --sequence, --grid, --images or --audio-frames");
+                        "--new-tokens, --request, --sequence, --grid, --images or --audio-frames");
         }
         if (const auto lengths = args.text("lengths")) {
             input_.lengths.push_back({"lengths", keep(*lengths, "lengths")});
@@ -179,6 +204,14 @@ class read_input {
         }
         each(args.repeated("sequence"), "sequence", input_.sequences, parse_sequence);
         each(comma_separated(args.repeated("new-tokens")), "new_tokens", input_.new_tokens, parse_new_tokens);
+        each(args.repeated("request"), "request", input_.requests, parse_request);
+        if (const auto chunk = args.text("prefill-chunk")) {
+            if (input_.requests.empty()) {
+                throw error("prefill_chunk", "needs --request");
+            }
+            input_.prefill_chunk =
+                static_cast<std::uint32_t>(parse_count(*chunk, "prefill_chunk", 1, floptally::max_sequence_length));
+        }
         each(args.repeated("grid"), "grid", input_.grids, parse_grid);
         if (const auto images = args.text("images")) {
             input_.images = parse_count(*images, "images", 1, 100'000'000);
@@ -187,7 +220,10 @@ class read_input {
             input_.audio_frames = keep(*frames, "audio_frames");
         }
         if (const auto visits = args.text("routed")) {
-            input_.measured.push_back(parse_routed(*visits));
+            input_.measured.push_back(parse_measured("routed", *visits));
+        }
+        if (const auto tokens = args.text("logits"); tokens && *tokens != "all" && *tokens != "last") {
+            input_.measured.push_back(parse_measured(floptally::logits_word, *tokens));
         }
         if (args.given("muon")) {
             input_.measured.push_back({std::string(floptally::muon::word), 1, 1});  // the batch is one step

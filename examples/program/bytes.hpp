@@ -8,6 +8,7 @@
 
 #include <floptally/bytes/byte_counter.hpp>
 #include <floptally/bytes/byte_report.hpp>
+#include <floptally/bytes/request_bytes.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
 #include <floptally/hardware/memory_bandwidth.hpp>
@@ -77,8 +78,17 @@ inline std::optional<double> memory_tbps_of(const arguments& args) {
 
 inline floptally::step_bytes bytes_of(const arguments& args, const floptally::model_config& model,
                                       const floptally::training_plan& plan, std::uint64_t batches) {
-    floptally::byte_counter counter(model, plan, bits_of(args), batches);
     const read_input input(args);
+    if (!input.get().requests.empty()) {
+        if (args.given("batches") || args.given("distinct-experts") || !input.get().has_requests_alone()) {
+            throw error("request",
+                        "decides by itself which steps read the weights: give no other batch with it, no "
+                        "--batches and no --distinct-experts");
+        }
+        return floptally::bytes_of_requests(model, input.get().requests, input.get().prefill_chunk, plan,
+                                            bits_of(args));
+    }
+    floptally::byte_counter counter(model, plan, bits_of(args), batches);
     floptally::add_input(input.get(), model, counter, spelling);
     if (const auto count = distinct_experts_of(args)) {
         counter.add_distinct_experts(*count);

@@ -42,7 +42,9 @@ inline void add_flops_options(cxxopts::Options& options) {
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
         "indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
-        "repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
+        "logits", "tokens whose logits are computed: all, last (of each sequence), or so many, useful and padded",
+        cxxopts::value<std::string>(),
+        "last|N[:N]")("repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
         "muon", "iterations of the optimizer Muon, whose products the step then has too", cxxopts::value<std::string>(),
         "N")("muon-others", "weights that another optimizer steps: moe.router,vision.*", cxxopts::value<std::string>(),
              "LIST")("padded-vocab-size", "of the lm_head as kernels run it, in the padded view",
@@ -86,12 +88,23 @@ inline std::vector<floptally::component_name> read_names(const std::string& text
     return names;
 }
 
+/// The tokens whose logits are computed: "all", "last", or a number, which is measured.
+inline floptally::logit_tokens logits_of(const arguments& args) {
+    const std::string text = args.text("logits").value_or("all");
+    if (text == "all" || text == "last") {
+        return text == "all" ? floptally::logit_tokens::all : floptally::logit_tokens::last;
+    }
+    static_cast<void>(parse_measured(floptally::logits_word, text));
+    return floptally::logit_tokens::measured;
+}
+
 inline floptally::training_plan read_plan(const arguments& args) {
     floptally::training_plan plan{
         .counted = static_cast<floptally::counted_passes>(args.choice("phase", floptally::counted_passes_names)),
         .recomputed = static_cast<floptally::recompute>(args.choice("recompute", floptally::recompute_names)),
         .flash_attention = args.choice("attention-backward", {"fused", "eager"}) == 0,
         .indexer = static_cast<floptally::indexer_training>(args.choice("indexer", floptally::indexer_training_names))};
+    plan.logits = logits_of(args);
     if (const auto names = args.text("recompute-components")) {
         for (const floptally::component_name& name : read_names(*names, "recompute_components")) {
             plan.recomputed_components.push_back(name, "recompute_components");
@@ -184,6 +197,9 @@ inline floptally::report count(const arguments& args, const floptally::model_con
     return naming_options([&] {
         const floptally::flop_counter cost(model, how, plan);
         const read_input input(args);
+        if (!input.get().requests.empty() && plan.counted != floptally::counted_passes::forward) {
+            throw error("phase", "must be forward: requests are decoded, which trains nothing");
+        }
         if (args.given("routed") && !cost.needs_routed()) {
             throw error("routed", fmt::format("{} counts no visits to experts that are measured", model.model_type));
         }

@@ -602,13 +602,14 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
     const auto planned = [&](const training_plan& plan) {
         return by_counter(flop_counter(model), flop_counter(model, exact, plan));
     };
-    const auto& [counted, recomputed, flash, components, weights, every, repeated, indexer] = training_plan{};
-    static_cast<void>(std::tie(counted, recomputed, flash, components, weights, every, repeated, indexer));
+    const auto& [counted, recomputed, flash, components, weights, every, repeated, indexer, logits] = training_plan{};
+    static_cast<void>(std::tie(counted, recomputed, flash, components, weights, every, repeated, indexer, logits));
     CHECK(planned({}) == "no error");
     CHECK(planned({.counted = floptally::counted_passes::forward}) == coefficient_error);
     CHECK(planned({.recomputed = floptally::recompute::full}) == coefficient_error);
     CHECK(planned({.recomputed = floptally::recompute::full, .recompute_every = 2}) == coefficient_error);
     CHECK(planned({.flash_attention = false}) == coefficient_error);
+    CHECK(planned({.logits = floptally::logit_tokens::last}) == coefficient_error);
     training_plan plan;
     plan.recomputed_components.push_back("mlp", "plan");
     CHECK(planned(plan) == coefficient_error);

@@ -892,6 +892,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (llama, {"cu_seqlens": [0, 5, 9], "cu_seqlens_real": [0, 5]}),
         (llama, {"attention_mask": [[1, 0]]}),
         (llama, {"new_tokens": [(3, 9)]}),
+        (llama, {"requests": [(5, 3)], "prefill_chunk": 2, "logits": "last", "plan": floptally.Plan(phase="forward")}),
         (llama, {"tally": tally}),
         (llama, {"lengths": [5], "convention": "verl", "plan": floptally.Plan(recompute="full")}),
         (hstu, {"sequences": [(1, 5, 3)]}),

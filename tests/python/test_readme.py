@@ -84,6 +84,13 @@ def test_the_lines_of_the_page_run_one_after_the_other(
     assert compared >= 2
 
 
+@pytest.mark.parametrize("page", ["docs/decoding.md", "docs/rl_step.md"])
+def test_the_lines_of_other_pages_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(SOURCE)
+    scope: dict[str, Any] = {"__name__": "a_script"}
+    assert sum(run(lines, f"{page}, block {n}", scope) for n, lines in enumerate(blocks(page))) >= 1
+
+
 # What the page says that its reader has, by what stands in the block: a model, a trainer and a loop; a dataset.
 A_TRAINER = """
 import torch, transformers

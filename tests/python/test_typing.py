@@ -147,6 +147,7 @@ def test_f79_literals_are_the_words_that_the_extension_takes() -> None:
     asked: dict[str, Callable[[str], object]] = {
         "Phase": lambda word: any_.Plan(phase=word),
         "Recompute": lambda word: any_.Plan(recompute=word),
+        "LogitTokens": lambda word: any_.Plan(logits=word),
         "IndexerTraining": lambda word: any_.Plan(indexer=word),
         "WeightState": lambda word: any_.WeightSetting("*", word),
         "ViewName": lambda word: any_.Cost.total(cost, lengths=[5], view=word),

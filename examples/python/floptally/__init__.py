@@ -41,6 +41,7 @@ from ._core import (
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
+from ._passes import PassRate, StepPasses, StepWork, TimedPass
 from ._waterfall import (
     ComparedComponent,
     ComponentLine,
@@ -80,13 +81,17 @@ __all__ = [
     "ObservedMatch",
     "Overflow",
     "ParallelLayout",
+    "PassRate",
     "PipelineLayout",
     "Plan",
     "RankLine",
     "Row",
     "Scope",
+    "StepPasses",
+    "StepWork",
     "Tally",
     "TallyReduction",
+    "TimedPass",
     "Totals",
     "View",
     "Waterfall",

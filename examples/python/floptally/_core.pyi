@@ -14,11 +14,12 @@ from ._bytes import Bytes
 from ._comparison import Comparison
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
 from ._later import MeteredStep
-from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, NewTokens, PageLike, Reducer, TimesComponents
+from ._passes import Passes, StepPasses, StepWork, TimedPass
+from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, Logits, NewTokens, PageLike, Reducer, Requests, TimesComponents
 from ._waterfall import Waterfall
 from ._words import (
-    Axis, BalanceMode, BalanceSeed, ConventionName, CountedFor, CountedView, IndexerTraining, LatentAttention, PeakKind,
-    ContextSplit, Phase, Precision, PrecisionName, Quality, Recompute, RowKind, Schedule, ScopeName, Share, Span, Split, Statistic,
+    Axis, BalanceMode, BalanceSeed, ContextSplit, ConventionName, CountedFor, CountedView, IndexerTraining, LatentAttention,
+    LogitTokens, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind, Schedule, ScopeName, Share, Span, Split, Statistic,
     Tower, ViewName, WeightState,
 )  # fmt: skip
 
@@ -231,7 +232,8 @@ class Plan:
     the n-th, 2n-th, … layer only. repeated: work that several ranks run though its result is needed once,
     {"vision.*": 4}: executed by each, useful once. Of names that fit the same the last one holds. indexer: whether
     those of sparse attention train by a loss of their own: "frozen" (no), "sparse_loss" (over the chosen keys),
-    "dense_loss" (over all), "warm_up" (and attention is over all).
+    "dense_loss" (over all), "warm_up" (and attention is over all). logits: the tokens whose logits are computed: "all",
+    "last" (of each sequence), "measured" (as many as `logits=` of a call or measured={"logits": n} says).
     """
 
     def __init__(
@@ -245,6 +247,7 @@ class Plan:
         recompute_every: int = 1,
         repeated: Mapping[str, int] = {},
         indexer: IndexerTraining = "frozen",
+        logits: LogitTokens = "all",
     ) -> None: ...
     @property
     def phase(self) -> Phase:
@@ -270,6 +273,9 @@ class Plan:
     @property
     def indexer(self) -> IndexerTraining:
         """How indexers of sparse attention train: "frozen", "sparse_loss", "dense_loss" or "warm_up"."""
+    @property
+    def logits(self) -> LogitTokens:
+        """The tokens whose logits are computed: "all", "last" (of each sequence) or "measured"."""
     def __eq__(self, other: object) -> bool: ...
 
 class Cost:
@@ -298,12 +304,15 @@ class Cost:
         num_real_seqs: int | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
+        requests: Requests | None = None,
+        prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
+        logits: LogitTokens | Logits | None = None,
         tally: Tally | None = None,
     ) -> Breakdown:
         """FLOPs of a batch: component x phase x view, as exact ints.
@@ -321,12 +330,18 @@ class Cost:
             num_real_seqs: sequences after these are mock sequences: padded, not useful.
             attention_mask: [batch, tokens] of 0 and 1: ones are useful, the shape is padded.
             new_tokens: (n, past) of each sequence: n new tokens after past cached ones.
+            requests: (prompt, generated) or (prompt, generated, cached) of each request that is prefilled and decoded: all
+                its passes, in closed form. cached: tokens of the prompt whose keys are there already. The plan must be of the
+                forward.
+            prefill_chunk: with `requests`: tokens of a prompt that are prefilled in one pass; all where it is not given.
             sequences: (contextual, history, targets[, group]) of each sequence of an HSTU model.
             grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip.
             images: how many images of the fixed size that the config states.
             audio_frames: [n] frames of each clip that enters an audio tower.
             routed: (useful, padded) visits of tokens to experts over all layers, as measured.
             measured: {name: useful} or {name: (useful, padded)} of the words Mask.measured(name) that the cost has.
+            logits: the tokens whose logits are computed: "all", "last" (of each sequence), or how many: a number, numbers
+                or a mask of 0 and 1, which are added up. All where neither this nor the plan says it.
             tally: a batch that was counted before.
             convention: a name, or one of `floptally.conventions()`.
             plan: what runs and what trains; a step that trains everything where it is not given.
@@ -391,12 +406,15 @@ class Cost:
         num_real_seqs: int | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
+        requests: Requests | None = None,
+        prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
+        logits: LogitTokens | Logits | None = None,
         tally: Tally | None = None,
     ) -> Bytes:
         """Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
@@ -430,12 +448,15 @@ class Cost:
         num_real_seqs: int | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
+        requests: Requests | None = None,
+        prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
+        logits: LogitTokens | Logits | None = None,
         tally: Tally | None = None,
     ) -> int:
         """FLOPs of a batch as one exact int: what `flops()` has as its total, for less.
@@ -541,6 +562,17 @@ class Tally:
         """HSTU: a list of (contextual, history, targets[, group])."""
     def add_new_tokens(self, new_tokens: NewTokens) -> None:
         """A list of (n, past): n new tokens after past cached ones."""
+    def add_requests(self, requests: Requests, prefill_chunk: int | None = None) -> None:
+        """Requests that are prefilled and decoded, (prompt, generated) or (prompt, generated, cached): all their passes."""
+    def add_speculative(
+        self, prompt: int, steps: Sequence[tuple[int, int]], *, model: Literal["target", "draft"] = "target"
+    ) -> None:
+        """The steps of a request after its prompt, (drafted, accepted) tokens each, as its target model runs them, or the
+        draft model. Accepted tokens are useful, all that are run are padded; what a step generates is one more than it
+        accepts. The prompt is add_requests([(prompt, 1)])."""
+    def add_tree(self, parents: Sequence[int], lengths: Integers) -> None:
+        """A tree of token runs, shared prefixes once: rollouts of one prompt. Node i holds lengths[i] tokens after those of
+        its ancestors; parents[i] is the index of an earlier node, or -1."""
     def add_grid_thw(self, grid_thw: Grids) -> None:
         """Images and clips [n, 3]: frames, rows and columns of patches before merging."""
     def add_audio_frames(self, audio_frames: Integers) -> None:
@@ -775,6 +807,9 @@ class Breakdown:
                 it
                 weights of experts are an upper bound.
         """
+    def __add__(self, other: Breakdown) -> Breakdown: ...
+    def named(self, name: str) -> StepWork:
+        """This work under a name, to be added to that of another model or plan: a.named("rollout") + b.named("update")."""
     @property
     def _measured_by(self) -> dict[str, Any] | None: ...
     def to_dict(self) -> dict[str, Any]:
@@ -1087,12 +1122,15 @@ class Meter:
         num_real_seqs: SupportsIndex | None = None,
         attention_mask: Flags | None = None,
         new_tokens: NewTokens | None = None,
+        requests: Requests | None = None,
+        prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
         measured: dict[str, int | tuple[int, int]] | None = None,
+        logits: Logits | None = None,
         tally: Tally | None = None,
     ) -> None:
         """Counts one microbatch of the open step.
@@ -1100,6 +1138,45 @@ class Meter:
         Args:
             lengths, …, tally: as in `Cost.flops`.
         """
+    def timed(
+        self,
+        name: str,
+        *,
+        plan: Plan | None = None,
+        cost: Cost | None = None,
+        convention: ConventionName | Convention | None = None,
+        gpus: int | None = None,
+        peak_tflops: float | None = None,
+        seconds: float | None = None,
+        learner: bool = True,
+        memory_tbps: float | None = None,
+    ) -> TimedPass:
+        """A pass of the open step as a context manager, with its own model, plan and batch; its seconds are its own.
+
+            with meter.timed("rollout", plan=decode, learner=False) as rollout:
+                generate(prompts)
+                rollout.add(requests=requests)
+
+        A step of passes is in `passes()`, not in the meter's own totals. A GPU that works behind the host is to be waited
+        for at both ends.
+
+        Args:
+            name: "rollout", "old_log_prob", "ref", "update"; passes of one name add up.
+            plan: what runs and what trains; the meter's, or that of `cost`, where it is not given.
+            cost: of another model than the meter's.
+            convention: as the meter's where it is not given.
+            gpus: that ran it; all of the meter's where it is not given.
+            peak_tflops: of one of them, where it is not the meter's.
+            seconds: that it took, where the clock here does not see it, as with a remote worker.
+            learner: False for an engine that generates: such a pass is in the whole and not in the learner's MFU.
+            memory_tbps: bandwidth of one GPU's memory, for an MBU: weights and cache over what it could move.
+        """
+    def passes(self, span: Span = "step") -> StepPasses:
+        """Passes of the last step, the interval or the run: each over its own time, the learner's, and the whole."""
+    @property
+    def _passes(self) -> Passes: ...
+    @property
+    def _now(self) -> float: ...
     def add_later(self, batch: Later) -> None:
         """Counts one microbatch of the open step whose numbers are still on their way: an object with done(), wait()
         and arguments(), the keywords of add() once it is done. One with failed(error) is told there why it cannot be
@@ -1174,6 +1251,9 @@ class Meter:
     def peak_quality(self) -> Quality:
         """How good the source of the accelerator's figures is: vendor_document, vendor_slide or third_party."""
 
+def _pass_rates(
+    passes: list[tuple[Any, ...]], seconds: float, gpu_seconds: float, peak_tflop: float
+) -> tuple[str, str, list[dict[str, Any]], float]: ...
 def accelerator(name: str) -> Accelerator:
     """The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole."""
 def accelerators() -> list[Accelerator]:
@@ -1205,12 +1285,15 @@ def flops(
     num_real_seqs: int | None = None,
     attention_mask: Flags | None = None,
     new_tokens: NewTokens | None = None,
+    requests: Requests | None = None,
+    prefill_chunk: int | None = None,
     sequences: HstuSequences | None = None,
     grid_thw: Grids | None = None,
     images: int | None = None,
     audio_frames: Integers | None = None,
     routed: tuple[int, int] | None = None,
     measured: dict[str, int | tuple[int, int]] | None = None,
+    logits: LogitTokens | Logits | None = None,
     tally: Tally | None = None,
     convention: ConventionName | Convention = "exact",
     plan: Plan | None = None,

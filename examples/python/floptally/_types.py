@@ -80,6 +80,10 @@ Flags: TypeAlias = Union[SupportsBuffer, SupportsDLPack, Sequence[Integers]]
 Costs: TypeAlias = Union[Sequence[float], Sequence[Sequence[float]], SupportsBuffer, SupportsDLPack]
 #: (n, past): n new tokens after past cached ones.
 NewTokens: TypeAlias = Sequence[tuple[int, int]]
+#: (prompt, generated[, cached tokens of the prompt]).
+Requests: TypeAlias = Sequence[Union[tuple[int, int], tuple[int, int, int]]]
+#: How many tokens' logits are computed: a number, numbers of sequences, or a mask of 0 and 1; they are added up.
+Logits: TypeAlias = Union[int, SupportsBuffer, SupportsDLPack, Sequence[Integers], Sequence[int]]
 #: (contextual, history, targets[, group of targets]).
 HstuSequences: TypeAlias = Sequence[Union[tuple[int, int, int], tuple[int, int, int, int]]]
 #: A dict, the path of a config.json or of its folder, a configuration, a model, or a cost.

@@ -16,6 +16,8 @@ ConventionName: TypeAlias = Literal[
 Phase: TypeAlias = Literal["train", "forward", "backward"]
 #: What the backward computes again.
 Recompute: TypeAlias = Literal["none", "full", "attention"]
+#: Tokens whose logits are computed.
+LogitTokens: TypeAlias = Literal["all", "last", "measured"]
 #: What happens to a weight in training.
 WeightState: TypeAlias = Literal["trainable", "frozen", "lora"]
 #: How the indexers of sparse attention train.

@@ -3,6 +3,7 @@
 #include "arrays.hpp"
 
 #include <array>
+#include <utility>
 
 #include <floptally/text/error.hpp>
 
@@ -360,6 +361,35 @@ std::pair<std::size_t, std::size_t> sides_of_mask(const array_argument& array, c
         throw error(field, "must have two dimensions, [batch, tokens], got shape " + array.shape_text());
     }
     return {static_cast<std::size_t>(shape[0]), static_cast<std::size_t>(shape[1])};
+}
+
+std::uint64_t sum_of(py::handle value, const std::string& field) {
+    require_in_host_memory(value, field);
+    if (index_of(value)) {
+        return to_count(value, field);
+    }
+    checked sum(0, field);
+    const array_argument array(value, field);
+    if (array.is_array()) {
+        visit_flags(array, field.c_str(), [&](const auto* numbers) {
+            for (std::size_t i = 0; i < array.size(); ++i) {
+                if (std::cmp_less(numbers[i], 0)) {
+                    throw error(indexed(field, i), "must be at least 0, got " + std::to_string(numbers[i]));
+                }
+                sum += static_cast<std::uint64_t>(numbers[i]);
+            }
+        });
+        return sum;
+    }
+    if (!is_sequence(value)) {
+        throw error(field, "must be an integer, or integers or flags to be added up, got " + shown(value));
+    }
+    std::size_t place = 0;
+    for (const py::handle one : py::reinterpret_borrow<py::object>(value)) {
+        sum += py::isinstance<py::bool_>(one) ? (one.ptr() == Py_True ? 1U : 0U) : sum_of(one, indexed(field, place));
+        ++place;
+    }
+    return sum;
 }
 
 std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value, const char* field) {

@@ -154,6 +154,9 @@ void visit_flags(const array_argument& array, const char* field, Visit visit) {
 /// Rows and columns of a mask [batch, tokens].
 [[nodiscard]] std::pair<std::size_t, std::size_t> sides_of_mask(const array_argument& array, const char* field);
 
+/// The sum of a number, of numbers, or of an array of them or of flags. One below 0 is an error.
+[[nodiscard]] std::uint64_t sum_of(py::handle value, const std::string& field);
+
 /// The flags of nested lists, and how many rows they are.
 [[nodiscard]] std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value, const char* field);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <floptally/step/step_passes.hpp>
 #include <floptally/step/utilization.hpp>
 
 #include "states.hpp"
@@ -84,6 +85,66 @@ py::object view_of(const counted_work& b) {
                          to_int(b.work.get(Seen, phase::recompute)), components);
 }
 
+/// The work of both, where they are of one model, convention and plan.
+counted_work sum_of(const counted_work& a, const counted_work& b) {
+    const bool alike = a.as == b.as || (a.as->plan == b.as->plan && a.convention_name() == b.convention_name() &&
+                                        (a.as->model == b.as->model || a.as->model->cost == b.as->model->cost));
+    if (!alike) {
+        throw error("breakdown",
+                    "two models, plans or conventions add up under names: a.named(\"rollout\") + b.named(\"update\")");
+    }
+    tally both = a.batch;
+    both += b.batch;
+    counted_work sum(a.as, std::move(both), a.shows_kept_masks);
+    if (a.cached && b.cached) {
+        sum.cached = a.cached;
+        sum.cached->insert(sum.cached->end(), b.cached->begin(), b.cached->end());
+    }
+    return sum;
+}
+
+/// Passes of a step: (name, Breakdown, seconds, GPU-seconds, peak, learns, shared, bytes, memory) each. Their table as
+/// text and as JSON, a dict of each rate, and the share of the time in which none ran.
+py::tuple pass_rates_of(const arguments& given) {
+    const auto time = [](const py::tuple& of, std::size_t first) {
+        gpu_time made;
+        made.seconds = of[first].cast<double>();
+        made.gpu_seconds = of[first + 1].cast<double>();
+        made.peak_tflop = of[first + 2].cast<double>();
+        return made;
+    };
+    std::vector<step_pass> passes;
+    for (const py::handle row : given["passes"]) {
+        const py::tuple of(py::reinterpret_borrow<py::object>(row));
+        step_pass& made = passes.emplace_back();
+        made.name = of[0].cast<std::string>();
+        made.work = of[1].cast<const counted_work&>().work;
+        made.time = time(of, 2);
+        made.learns = of[5].cast<bool>();
+        made.shared = to_flops(of[6], "shared");
+        made.bytes_read = to_flops(of[7], "bytes").value();
+        made.memory_bytes = of[8].cast<double>();
+    }
+    const pass_rates made =
+        rates_of(passes, time(py::make_tuple(given["seconds"], given["gpu_seconds"], given["peak_tflop"]), 0));
+    py::list rates;
+    const auto append = [&rates](const pass_rate& of) {
+        rates.append(py::dict("name"_a = of.name, "useful"_a = to_int(of.useful), "padded"_a = to_int(of.padded),
+                              "executed"_a = to_int(of.executed), "shared"_a = to_int(of.shared),
+                              "seconds"_a = of.time.seconds, "gpu_seconds"_a = of.time.gpu_seconds, "mfu"_a = of.mfu,
+                              "padded_mfu"_a = of.padded_mfu, "hfu"_a = of.hfu, "mbu"_a = of.mbu,
+                              "points"_a = of.points, "lost"_a = of.lost));
+    };
+    for (const pass_rate& one : made.passes) {
+        append(one);
+    }
+    if (made.learner) {
+        append(*made.learner);
+    }
+    append(made.whole);
+    return py::make_tuple(to_table(made), table_json(floptally::table_of(made)), rates, made.no_pass);
+}
+
 template <double utilization::*Rate>
 void rate(const py::class_<counted_work>& type, const char* name) {
     property(type, name, [](const counted_work& b) {
@@ -123,6 +184,13 @@ void bind_breakdowns(py::module_& module) {
     property(type, "is_upper_bound", [](const counted_work& b) { return b.work.is_upper_bound(); });
     property(type, "padding", [](py::handle self) { return package_attribute("_breakdown", "padding_of")(self); });
     property(type, "statistics", [](const counted_work& b) { return statistics_of(b); });
+    operation(type, "__add__", [](const counted_work& a, const counted_work& b) { return sum_of(a, b); });
+    method(type, "named", [](py::handle self, const arguments& given) {
+        py::dict one;
+        one[given["name"]] = self;
+        return package_attribute("_passes", "StepWork")(one);
+    });
+    function(module, "_pass_rates", [](const arguments& given) { return pass_rates_of(given); });
     method(type, "measure", [](const counted_work& b, const arguments& given) { return measured(b, given); });
     property(type, "_measured_by", [](const counted_work& b) { return b.measured_by ? b.measured_by : py::none(); });
     method(type, "to_dict",

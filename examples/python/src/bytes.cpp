@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <floptally/bytes/byte_counter.hpp>
+#include <floptally/bytes/request_bytes.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/json/byte_json.hpp>
 
@@ -48,10 +49,17 @@ std::optional<double> memory_tbps_of(const arguments& given) {
 bool is_past_known(const counted_work& work) { return work.cached || work.as->plan.counted == counted_passes::train; }
 
 step_bytes moved_by(const counted_work& work, const training_plan& plan, const byte_choice& how) {
+    if (!work.requests.empty()) {
+        if (how.batches != 1 || how.distinct_experts) {
+            throw error(how.batches != 1 ? "batches" : "distinct_experts",
+                        "are those of the requests' own steps, each of which reads the weights");
+        }
+        return bytes_of_requests(*work.as->model, work.requests, work.prefill_chunk, plan, how.bits);
+    }
     if (!is_past_known(work)) {
         throw error("tally",
                     "was counted before, as a tally or by a meter, so that the past of its sequences, which reads the "
-                    "cache, is not known: count the batch itself");
+                    "cache, is not known, nor is that of requests beside another batch: count the batch itself");
     }
     byte_counter counter(*work.as->model, plan, how.bits, how.batches);
     counter.add_counted(work.batch,

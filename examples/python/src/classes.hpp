@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/decoding.hpp>
 #include <floptally/batch/integer_view.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/bytes/byte_report.hpp>
@@ -143,6 +144,10 @@ class model_cost {
 /// Sequences of a list of (c, h, t) or (c, h, t, g), and of a list of (n, past).
 [[nodiscard]] std::vector<sequence> to_hstu_sequences(py::handle list);
 [[nodiscard]] std::vector<sequence> to_new_tokens(py::handle list);
+/// Requests of a list of (prompt, generated) or (prompt, generated, cached), and how many tokens of a prompt are
+/// prefilled at once.
+[[nodiscard]] std::vector<request> to_requests(py::handle list);
+[[nodiscard]] std::uint32_t to_prefill_chunk(py::handle given);
 
 /// The keyword arguments that say what a batch is, and what they point to.
 class input_arguments {
@@ -150,6 +155,9 @@ class input_arguments {
     input_arguments(const arguments& given, const mask_set& masks);
 
     [[nodiscard]] const model_input& input() const { return input_; }
+
+    /// Its requests, where it is nothing else.
+    [[nodiscard]] bool has_requests_alone() const { return input_.has_requests_alone(); }
 
     /// Its sequences that have a past; none where what was counted before may have some.
     [[nodiscard]] std::optional<std::vector<sequence>> cached() const;
@@ -176,6 +184,9 @@ class input_arguments {
     bool gives_tally_ = false;
 };
 
+/// Throws where requests would be counted as a step that trains.
+void require_forward(const model_input& batch, const training_plan& plan);
+
 /// The masks of a tally by the arguments cost_or_masks, convention and plan: those that a cost needs, or a list of
 /// them.
 [[nodiscard]] mask_set masks_for(const arguments& given);
@@ -199,6 +210,9 @@ struct counted_work {
     std::optional<padding_flops> padding{};  ///< what the padded view is spent on, where that is known
     /// Sequences with a past, which reads a cache; none where it was counted before, and nobody knows.
     std::optional<std::vector<sequence>> cached{};
+    /// Requests, where the batch is nothing else, and how many tokens of a prompt are prefilled at once.
+    std::vector<request> requests{};
+    std::uint32_t prefill_chunk = whole_prompt;
     std::optional<mfu_report> mfu{};  ///< where a step was measured, …
     py::object measured_by{};         ///< … the keywords that said it, for a waterfall
 };

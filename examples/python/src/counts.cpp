@@ -27,6 +27,12 @@ std::shared_ptr<const folded_model> model_cost::folded(const convention& how, co
     return kept_.emplace_back(std::move(made));
 }
 
+void require_forward(const model_input& batch, const training_plan& plan) {
+    if (!batch.requests.empty() && plan.counted != counted_passes::forward) {
+        throw error("requests", "are decoded, which trains nothing: give plan=Plan(phase=\"forward\")");
+    }
+}
+
 namespace {
 
 /// A call that counts: the model by the convention and the plan that it names, and its batch. `splits`: whether a
@@ -34,6 +40,7 @@ namespace {
 struct counted_batch {
     counted_batch(const model_cost& model, const arguments& given, bool splits)
         : as(folded(model, given)), counted(given, as->masks), batch(counted.counted(model.model(), as->masks)) {
+        require_forward(counted.input(), as->plan);
         if (splits) {
             padding = floptally::padding_of(counted.input(), model.model(), as->counter, batch);
         }
@@ -42,12 +49,25 @@ struct counted_batch {
     [[nodiscard]] static std::shared_ptr<const folded_model> folded(const model_cost& model, const arguments& given) {
         const py::handle how = given.given("convention");
         const py::handle plan = given.given("plan");
-        return model.folded(how ? to_convention(how) : conventions::exact, plan ? to_plan(plan, model) : model.plan());
+        const convention& counted_as = how ? to_convention(how) : conventions::exact;
+        const training_plan& trains = plan ? to_plan(plan, model) : model.plan();
+        if (const py::handle logits = given.some("logits")) {
+            training_plan with_logits = trains;
+            with_logits.logits = py::isinstance<py::str>(logits)
+                                     ? from_word<logit_tokens>(to_text(logits, "logits"), "logits", logit_tokens_names)
+                                     : logit_tokens::measured;
+            return model.folded(counted_as, with_logits);
+        }
+        return model.folded(counted_as, trains);
     }
     [[nodiscard]] counted_work work() && {
         counted_work made(std::move(as), std::move(batch));
         made.padding = padding;
         made.cached = counted.cached();
+        if (counted.has_requests_alone()) {
+            made.requests = counted.input().requests;
+            made.prefill_chunk = counted.input().prefill_chunk;
+        }
         return made;
     }
 

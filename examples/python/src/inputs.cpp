@@ -115,6 +115,30 @@ void require_one_batch(const arguments& given) {
 std::vector<sequence> to_hstu_sequences(py::handle list) { return to_sequences(list, "sequences", to_hstu_sequence); }
 std::vector<sequence> to_new_tokens(py::handle list) { return to_sequences(list, "new_tokens", to_cached_sequence); }
 
+std::vector<request> to_requests(py::handle list) {
+    require_in_host_memory(list, "requests");
+    if (!is_sequence(list)) {
+        throw error("requests", "must be a list of tuples, got " + shown(list));
+    }
+    std::vector<request> all;
+    for (const py::handle one : py::reinterpret_borrow<py::object>(list)) {
+        const std::string field = indexed("requests", all.size());
+        if (!is_sequence(one) || (py::len(one) != 2 && py::len(one) != 3)) {
+            throw error(field, "must be (prompt, generated) or (prompt, generated, cached), got " + shown(one));
+        }
+        const py::tuple numbers(py::reinterpret_borrow<py::object>(one));
+        all.push_back({to_length(numbers[0], indexed(field, 0)), to_length(numbers[1], indexed(field, 1)),
+                       numbers.size() == 3 ? to_length(numbers[2], indexed(field, 2)) : 0});
+    }
+    return all;
+}
+
+std::uint32_t to_prefill_chunk(py::handle given) {
+    return given && !given.is_none()
+               ? static_cast<std::uint32_t>(to_count(given, "prefill_chunk", 1, max_sequence_length))
+               : whole_prompt;
+}
+
 input_arguments::input_arguments(const arguments& given, const mask_set& masks) : given_(given) {
     require_one_batch(given);
     read_lengths();
@@ -124,6 +148,12 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks) 
     }
     if (const py::handle list = given_.some("new_tokens")) {
         input_.new_tokens = python::to_new_tokens(list);
+    }
+    if (const py::handle list = given_.some("requests")) {
+        input_.requests = to_requests(list);
+        input_.prefill_chunk = to_prefill_chunk(given_.some("prefill_chunk"));
+    } else if (given_.some("prefill_chunk")) {
+        throw error("prefill_chunk", "needs requests");
     }
     if (const py::handle grids = given_.some("grid_thw")) {
         read_grids(grids);
@@ -139,13 +169,14 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks) 
     read_counted(masks);
     if (!input_.names_any() && input_.tallies.empty()) {
         throw error("lengths",
-                    "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, sequences, grid_thw, "
+                    "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, requests, sequences, "
+                    "grid_thw, "
                     "images, audio_frames or tally");
     }
 }
 
 std::optional<std::vector<sequence>> input_arguments::cached() const {
-    if (gives_tally_) {
+    if (gives_tally_ || !input_.requests.empty()) {  // whose passes are not listed
         return {};
     }
     std::vector<sequence> all;
@@ -235,6 +266,15 @@ void input_arguments::read_counted(const mask_set& masks) {
     const py::handle words = given_.some("measured");
     if (words) {
         input_.tallies.push_back(measured_words(words, masks));
+    }
+    if (const py::handle logits = given_.some("logits"); logits && !py::isinstance<py::str>(logits)) {
+        const std::uint64_t tokens = sum_of(logits, std::string(logits_word));
+        if (masks.find(floptally::measured(logits_word)) == masks.size()) {
+            throw error("logits", "are so many where the plan says so: Plan(logits=\"measured\")");
+        }
+        tally sum{masks};
+        sum.add_measured(logits_word, tokens, tokens);
+        input_.tallies.push_back(sum);
     }
     add_pass(words, masks);
     if (const py::handle counted = given_.some("tally")) {

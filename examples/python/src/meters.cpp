@@ -151,7 +151,13 @@ class held_meter {
 
     [[nodiscard]] tally counted_of(const arguments& batch) const {
         const mask_set& masks = as->counter.masks();
-        return input_arguments(batch, masks).counted(model.model(), masks);
+        if (const py::handle logits = batch.some("logits"); logits && py::isinstance<py::str>(logits)) {
+            throw error("logits", "must be how many; which tokens' logits a meter counts is said by its plan, got " +
+                                      shown(logits));
+        }
+        const input_arguments read(batch, masks);
+        require_forward(read.input(), as->plan);
+        return read.counted(model.model(), masks);
     }
 
     /// True where the step joins the totals later.
@@ -159,6 +165,11 @@ class held_meter {
         double seconds = given.is_none() ? 0 : to_number(given, "seconds");
         if (of.in_step() && given.is_none()) {
             seconds = clock_() - started_;
+        }
+        if (of.in_step() && passes_ && py::len(passes_.attr("open")) != 0) {
+            of.require_seconds(seconds);
+            end_passes(seconds);
+            return false;
         }
         if (of.in_step() && unfinished_) {
             of.require_seconds(seconds);
@@ -172,8 +183,37 @@ class held_meter {
         warn_of_last_step();
     }
 
+    /// Ends a step of passes: its FLOPs are theirs, and the meter's own totals have none of it.
+    void end_passes(double seconds) {
+        const std::span<const std::uint64_t> words = of.microbatch().words();
+        if (std::any_of(words.begin(), words.end(), [](std::uint64_t word) { return word != 0; })) {
+            throw error("microbatch",
+                        "was added to the meter beside its passes, in whose time it ran: add it to a pass");
+        }
+        passes_.attr("end_step")(seconds);
+        of.discard_step();
+    }
+    /// Its passes, which are Python's (`_passes.Passes`).
+    [[nodiscard]] const py::object& passes(py::handle self) {
+        if (!passes_) {
+            passes_ = package_attribute("_passes", "Passes")(self);
+        }
+        return passes_;
+    }
+    [[nodiscard]] bool has_passes() const { return static_cast<bool>(passes_); }
+    [[nodiscard]] double now() const { return clock_(); }
+    void reset_interval() {
+        of.reset_interval();
+        if (passes_) {
+            passes_.attr("reset_interval")();
+        }
+    }
+
     void discard_step() {
         of.discard_step();
+        if (passes_) {
+            passes_.attr("discard")();
+        }
         if (unfinished_) {
             unfinished_.attr("discard")();
         }
@@ -274,6 +314,7 @@ class held_meter {
     double started_ = 0;
     std::uint64_t steps_begun_ = 0;
     std::uint64_t forks_ = 0;  // after how many the open step was begun
+    py::object passes_{};      // null where no pass was ever timed
     py::object unfinished_{};  // null where nothing was ever on its way
 };
 
@@ -386,11 +427,21 @@ void bind_meters(py::module_& module) {
     property(type, "last_step", [](held_meter& m) { return m.span("step"); });
     property(type, "interval", [](held_meter& m) { return m.span("interval"); });
     property(type, "run", [](held_meter& m) { return m.span("run"); });
-    method(type, "reset_interval", [](held_meter& m, const arguments&) { m.of.reset_interval(); });
+    method(type, "reset_interval", [](held_meter& m, const arguments&) { m.reset_interval(); });
     method(type, "to_open_metrics", [](held_meter& m, const arguments& given) {
         m.settle(true);
         return to_open_metrics(m.of, given.text("run"));
     });
+    method(type, "timed", [](py::handle self, const arguments& given) {
+        py::dict options = given.named();
+        options["name"] = given["name"];
+        return package_attribute("_passes", "timed")(self, **options);
+    });
+    method(type, "passes", [](py::handle self, const arguments& given) {
+        return self.cast<held_meter&>().passes(self).attr("of")(given["span"]);
+    });
+    property(type, "_passes", [](py::handle self) { return self.cast<held_meter&>().passes(self); });
+    property(type, "_now", [](const held_meter& m) { return m.now(); });
     method(type, "scalars", [](held_meter& m, const arguments& given) { return scalars(m, given); });
     method(type, "state_dict", [](held_meter& m, const arguments&) {
         m.settle(true);

@@ -58,12 +58,12 @@ weight_setting make_setting(const arguments& given) {
 }
 
 training_plan make_plan(const arguments& given) {
-    training_plan plan{
-        .counted = from_word<counted_passes>(given.text("phase"), "phase", counted_passes_names),
-        .recomputed = from_word<recompute>(given.text("recompute"), "recompute", recompute_names),
-        .flash_attention = given.flag("flash_attention"),
-        .recompute_every = given.count("recompute_every", 1),
-        .indexer = from_word<indexer_training>(given.text("indexer"), "indexer", indexer_training_names)};
+    training_plan plan{.counted = from_word<counted_passes>(given.text("phase"), "phase", counted_passes_names),
+                       .recomputed = from_word<recompute>(given.text("recompute"), "recompute", recompute_names),
+                       .flash_attention = given.flag("flash_attention"),
+                       .recompute_every = given.count("recompute_every", 1),
+                       .indexer = from_word<indexer_training>(given.text("indexer"), "indexer", indexer_training_names),
+                       .logits = from_word<logit_tokens>(given.text("logits"), "logits", logit_tokens_names)};
     for (const weight_setting& setting : given.as<std::vector<weight_setting>>("weights")) {
         plan.weights.push_back(setting, "weights");
     }
@@ -137,6 +137,7 @@ void bind_plans(py::module_& module) {
         return ranks;
     });
     property(plan, "indexer", [](const training_plan& p) { return to_word(p.indexer, indexer_training_names); });
+    property(plan, "logits", [](const training_plan& p) { return to_word(p.logits, logit_tokens_names); });
     record(plan);
     py::setattr(plan, "__hash__", py::none());
 }

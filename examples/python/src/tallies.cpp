@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <floptally/batch/tree.hpp>
+
 #include "classes.hpp"
 
 namespace floptally::detail::python {
@@ -76,6 +78,21 @@ tally tally_of_state(const py::tuple& state) {
     return tally::from_words(masks, word_bits(state[2]));
 }
 
+/// (drafted, accepted) of each step.
+void add_speculative(tally& t, const arguments& given) {
+    std::vector<speculation> steps;
+    for (const py::handle one : given["steps"]) {
+        const std::string field = indexed("steps", steps.size());
+        if (!is_sequence(one) || py::len(one) != 2) {
+            throw error(field, "must be (drafted, accepted), got " + shown(one));
+        }
+        const py::tuple both(py::reinterpret_borrow<py::object>(one));
+        steps.push_back({to_length(both[0], indexed(field, 0)), to_length(both[1], indexed(field, 1))});
+    }
+    t.add(speculative_passes(to_length(given["prompt"], "prompt"), steps,
+                             from_word<speculating>(given.text("model"), "model", {"target", "draft"})));
+}
+
 /// Adds a list of integers by a lambda (sum, numbers).
 template <class Add>
 void add_integers(tally& t, const arguments& given, const char* name, Add add, std::size_t columns = 0) {
@@ -132,6 +149,23 @@ void bind_tallies(py::module_& module) {
     method(type, "add_encoder_decoder", [](tally& t, const arguments& given) { add_both_sides(t, given); });
     method(type, "add_sequences",
            [](tally& t, const arguments& given) { t.add(listed_samples(to_hstu_sequences(given["sequences"]))); });
+    method(type, "add_requests", [](tally& t, const arguments& given) {
+        t.add(request_passes(to_requests(given["requests"]), to_prefill_chunk(given["prefill_chunk"])));
+    });
+    method(type, "add_speculative", [](tally& t, const arguments& given) { add_speculative(t, given); });
+    method(type, "add_tree", [](tally& t, const arguments& given) {
+        const integers parents(given["parents"], "parents");
+        const integers lengths(given["lengths"], "lengths");
+        parents.view().visit([&](const auto& above) {
+            lengths.view().visit([&](const auto& own) {
+                if constexpr (std::signed_integral<typename std::remove_cvref_t<decltype(above)>::value_type>) {
+                    add_tree(t, above, own);
+                } else {
+                    throw error("parents", "must be signed integers, where -1 is a root");
+                }
+            });
+        });
+    });
     method(type, "add_new_tokens",
            [](tally& t, const arguments& given) { t.add(listed_samples(to_new_tokens(given["new_tokens"]))); });
     method(type, "add_grid_thw", [](tally& t, const arguments& given) {

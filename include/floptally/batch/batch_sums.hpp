@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/decoding.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/integer/checked.hpp>
@@ -20,7 +21,7 @@
 namespace floptally::detail {
 
 /// A tally, and sums over the slots of its sequences beside it. A batch that one of them refuses is in none. A sequence
-/// adds `count(slot, i)` to the i-th sum.
+/// adds `count(slot, i)` to the i-th sum, and so does a run of passes where `count` takes one.
 class batch_sums {
   public:
     /// Sums of nothing yet; the error of a sum that overflows names `field`.
@@ -33,7 +34,12 @@ class batch_sums {
     void add(const Source& source, const Count& count) {
         batch_sums more = *this;
         more.batch_.add(source);
-        if constexpr (std::is_same_v<typename Source::sample, sequence>) {
+        if constexpr (requires(const Count& of) {
+                          of(pass_run{}, 0);
+                          source.each_run([](const pass_run&) {});
+                      }) {
+            source.each_run([&](const pass_run& run) { more.grow(run, count); });
+        } else if constexpr (std::is_same_v<typename Source::sample, sequence>) {
             source.each([&](const sequence& /*real*/, const sequence& slot) { more.grow(slot, count); });
         }
         *this = std::move(more);
@@ -66,8 +72,8 @@ class batch_sums {
     [[nodiscard]] std::span<const std::uint64_t> sums() const { return sums_; }
 
   private:
-    template <class Count>
-    void grow(const sequence& slot, const Count& count) {
+    template <class Slot, class Count>
+    void grow(const Slot& slot, const Count& count) {
         for (std::size_t i = 0; i < sums_.size(); ++i) {
             sums_[i] = checked(sums_[i], field_) + count(slot, i);
         }

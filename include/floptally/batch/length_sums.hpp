@@ -105,6 +105,13 @@ struct borrowed_sums : fixed_sums {
     }
 };
 
+/// Such sums over sequences with a past.
+struct past_sums : borrowed_sums {
+    std::uint64_t cached = 0;
+
+    constexpr explicit past_sums(const borrowed_sums& none) : borrowed_sums(none) {}
+};
+
 /// The memory in which the sums of a batch are made: the receiver's, for both views, one integer for each of these
 /// masks.
 class sum_space {

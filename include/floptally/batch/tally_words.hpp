@@ -70,6 +70,11 @@ class tally_words {
             apply(before_masks(masks_) + i, added.pairs[i]);
         }
     }
+    template <class Apply>
+    constexpr void each_word(const past_sums& added, Apply apply) const {
+        each_word(static_cast<const borrowed_sums&>(added), apply);
+        apply(static_cast<std::size_t>(statistic::cached), added.cached);
+    }
 
     // Every call of these two is inlined, whatever else the unit makes: g++ stops inlining where a unit makes a
     // `flop_counter`, and one length then costs six calls.

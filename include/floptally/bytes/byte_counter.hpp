@@ -16,8 +16,10 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/bytes/detail/element_rows.hpp>
 #include <floptally/bytes/detail/expert_layers.hpp>
+#include <floptally/bytes/detail/past_keys.hpp>
 #include <floptally/bytes/detail/traffic_rows.hpp>
 #include <floptally/bytes/step_bytes.hpp>
+#include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/model_part.hpp>
@@ -25,9 +27,7 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/lists/array_view.hpp>
 #include <floptally/rules/mask_set.hpp>
-#include <floptally/rules/seen_keys.hpp>
 #include <floptally/rules/sequence.hpp>
-#include <floptally/rules/sparse_masks.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
@@ -36,36 +36,6 @@
 /// Weights, gradients, activations and cached keys of a batch in bytes, from a model's parts.
 
 namespace floptally {
-
-namespace detail {
-
-/// Keys of the past that the new tokens of a sequence see. Where the data choose them: as many as there may be.
-[[nodiscard]] constexpr std::uint64_t past_keys(const rule& attends, const sequence& s) {
-    if (s.past == 0 || s.length == 0 || attends.reads_other_side() || attends.is_of_other_side()) {
-        return 0;
-    }
-    std::uint64_t past = s.past;
-    if (attends.is<mask_rules::compressed_keys>()) {
-        past /= static_cast<std::uint64_t>(attends.as<mask_rules::compressed_keys>().ratio);
-    }
-    if (!attends.says_which_keys()) {
-        return std::min(past, attends.pairs(s));
-    }
-    seen_keys keys;
-    attends.add_keys(s, s.past, std::uint64_t{s.past} + s.length, keys);
-    return keys.before(past);
-}
-
-/// The keys of the past that a sequence sees under each mask, and then 1 where it has a past.
-struct cached_sums {
-    const mask_set& masks;
-
-    std::uint64_t operator()(const sequence& s, std::size_t i) const {
-        return i < masks.size() ? past_keys(masks[i], s) : s.past != 0 && s.length != 0 ? 1 : 0;
-    }
-};
-
-}  // namespace detail
 
 /// Bytes that a batch moves between memory and units, under a model of integers:
 ///
@@ -121,6 +91,10 @@ class byte_counter : public adds_batches<byte_counter> {
         distinct_experts_ = checked(distinct_experts_.value_or(0), "distinct_experts") + count;
     }
 
+    /// Says that each of `batches` has as many tokens, as steps that decode the same requests have: where that is one,
+    /// it is known which experts' weights are read once.
+    void mark_alike() { alike_ = true; }
+
     /// Adds another batch of the same model.
     byte_counter& operator+=(const byte_counter& other) {
         seen_ += other.seen_;
@@ -143,7 +117,7 @@ class byte_counter : public adds_batches<byte_counter> {
     /// The bytes of what was added.
     [[nodiscard]] step_bytes count() const {
         const std::span<const std::uint64_t> past = seen_.sums();
-        const detail::traffic_rows rows(whole_, seen_.batch(), batches_,
+        const detail::traffic_rows rows(whole_, seen_.batch(), batches_, alike_,
                                         {masks_, past.first(masks_.size()), past.back()});
         const detail::expert_layers experts(parts_);
         if (distinct_experts_) {
@@ -193,7 +167,7 @@ class byte_counter : public adds_batches<byte_counter> {
     byte_counter(const detail::array_view<model_part>& parts, const cost& whole, const training_plan& plan,
                  const element_bits& bits, std::uint64_t batches)
         : parts_(parts.begin(), parts.end()),
-          whole_(with_masks_of(cost_of(parts), whole)),
+          whole_(with_masks_of(with_logits(cost_of(parts), plan.logits), whole)),
           plan_(plan),
           bits_(bits),
           batches_(batches),
@@ -210,7 +184,8 @@ class byte_counter : public adds_batches<byte_counter> {
             }
         }
         const detail::weight_states states(plan_);
-        for (const model_part& part : parts_) {
+        for (model_part& part : parts_) {
+            part.cost = with_logits(part.cost, plan.logits);
             for (const cost_row& row : part.cost.rows()) {
                 if (row.what == statistic::routed && states.state_of(part, part.first_layer, row).adapts(row)) {
                     throw error("plan", "bytes of adapters beside experts of measured visits are not counted");
@@ -285,6 +260,7 @@ class byte_counter : public adds_batches<byte_counter> {
     training_plan plan_;
     element_bits bits_;
     std::uint64_t batches_;
+    bool alike_ = false;
     mask_set masks_;  ///< of what is cached
     detail::batch_sums seen_;
     std::optional<std::uint64_t> distinct_experts_{};

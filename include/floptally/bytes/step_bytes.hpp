@@ -135,6 +135,40 @@ struct step_bytes {
         }
         return sum;
     }
+    /// Adds the bytes of another pass of the same model: components of one name add up.
+    step_bytes& operator+=(const step_bytes& other) {
+        const auto merge = [](std::vector<std::string>& names, const std::vector<std::string>& more) {
+            for (const std::string& name : more) {
+                if (std::find(names.begin(), names.end(), name) == names.end()) {
+                    names.push_back(name);
+                }
+            }
+        };
+        merge(unsaid, other.unsaid);
+        merge(at_most, other.at_most);
+        merge(read_at_most, other.read_at_most);
+        if (uniform_weights || other.uniform_weights) {
+            uniform_weights = uniform_weights.value_or(total(byte_kind::weights)) +
+                              other.uniform_weights.value_or(other.total(byte_kind::weights));
+        }
+        for (const component_bytes& more : other.components) {
+            component_bytes* known = nullptr;
+            for (component_bytes& own : components) {
+                known = own.name == more.name ? &own : known;
+            }
+            if (known == nullptr) {
+                components.push_back(more);
+                continue;
+            }
+            for (std::size_t during = 0; during < 4; ++during) {
+                for (std::size_t kind = 0; kind < byte_kind_count; ++kind) {
+                    known->bytes[during][kind] += more.bytes[during][kind];
+                }
+            }
+        }
+        return *this;
+    }
+
     /// True where nothing is missing and no number is a bound.
     [[nodiscard]] bool is_exact() const { return unsaid.empty() && at_most.empty(); }
 };

@@ -9,6 +9,7 @@
 #include <floptally/count/breakdown.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/count/detail/word_table.hpp>
+#include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/count/word_coefficients.hpp>
@@ -185,7 +186,8 @@ class flop_counter {
         return totals_.begin() + words() * static_cast<std::size_t>(seen);
     }
 
-    constexpr void count(const cost& model, const training_plan& plan) {
+    constexpr void count(const cost& given, const training_plan& plan) {
+        const cost model = with_logits(given, plan.logits);
         counted_.masks = mask_set::of_towers(model.masks());
         if (plan.needs_parts()) {
             model_part whole{.name = "model", .role = part_role::anywhere, .cost = model};
@@ -197,8 +199,9 @@ class flop_counter {
         add_totals();
     }
 
-    constexpr void count(const detail::array_view<model_part>& parts, const training_plan& plan,
+    constexpr void count(const detail::array_view<model_part>& given, const training_plan& plan,
                          const cost& whole = {}) {
+        const listed_parts parts = with_logits(given, plan.logits);
         const cost model = cost_of(parts);
         counted_.masks = mask_set::of_towers(model.masks());
         counted_.add_planned(parts, model, how_, plan);

@@ -48,6 +48,16 @@ enum class indexer_training : std::uint8_t {
 /// Names of the values of `indexer_training`, in their order.
 inline constexpr const char* indexer_training_names[] = {"frozen", "sparse_loss", "dense_loss", "warm_up"};
 
+/// Tokens whose logits the head after the last layer computes: rows of kind `term::lm_head` that are over tokens of the
+/// text. A classifier of whole sequences stays as it is.
+enum class logit_tokens : std::uint8_t {
+    all,
+    last,     ///< of each sequence, as in prefill and decoding: what the next token is sampled from
+    measured  ///< as many as `tally::add_measured("logits", …)` says: response tokens, the ones of a loss mask
+};
+/// Names of the values of `logit_tokens`, in their order.
+inline constexpr const char* logit_tokens_names[] = {"all", "last", "measured"};
+
 /// The bound of a `weight_setting` that names no layer.
 inline constexpr std::uint64_t any_layer = ~std::uint64_t{0};
 
@@ -96,6 +106,8 @@ struct training_plan {
     /// The training of indexers. Their weights train as `weights` says: in a warm-up all other weights are to be
     /// frozen.
     indexer_training indexer = indexer_training::frozen;
+    /// The tokens whose logits are computed; a convention that counts one a sequence does so for `all` alone.
+    logit_tokens logits = logit_tokens::all;
 
     /// True where a model's layers must be told apart to count it.
     [[nodiscard]] constexpr bool needs_parts() const {

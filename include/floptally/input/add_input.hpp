@@ -146,6 +146,7 @@ class input_adder {
         require_absent(batch_.boundaries.has_value(), words_.field("cu_seqlens"));
         require_absent(batch_.attention_mask.has_value(), words_.field("attention_mask"));
         require_absent(!batch_.new_tokens.empty(), words_.field("new_tokens"));
+        require_absent(!batch_.requests.empty(), words_.field("requests"));
         require_absent(!batch_.sequences.empty(), words_.field("sequences"));
     }
 
@@ -179,6 +180,7 @@ class input_adder {
         require_absent(batch_.boundaries.has_value(), "cu_seqlens");
         require_absent(batch_.attention_mask.has_value(), "attention_mask");
         require_absent(!batch_.new_tokens.empty(), "new_tokens");
+        require_absent(!batch_.requests.empty(), "requests");
         require_absent(!batch_.sequences.empty(), "sequences");
         for (const model_input::counted_rows& rows : batch_.rows) {
             require_absent(true, rows.field);
@@ -233,6 +235,9 @@ class input_adder {
         }
         for (const std::vector<sequence>* list : {&batch_.sequences, &batch_.new_tokens}) {
             sum.add(listed_samples(*list));
+        }
+        if (!batch_.requests.empty()) {
+            sum.add(request_passes(batch_.requests, batch_.prefill_chunk, words_.field("requests")));
         }
     }
 

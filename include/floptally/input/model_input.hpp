@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/batch/decoding.hpp>
 #include <floptally/batch/integer_view.hpp>
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/packed.hpp>
@@ -123,6 +124,8 @@ struct model_input {
     std::optional<integer_view> encoder_lengths{};  ///< one for each of the lengths
     std::vector<sequence> sequences{};              ///< HSTU sequences, with context and targets
     std::vector<sequence> new_tokens{};             ///< new tokens after a cached past
+    std::vector<request> requests{};                ///< prefilled and decoded
+    std::uint32_t prefill_chunk = whole_prompt;     ///< tokens of their prompts in a pass
     std::vector<grid> grids{};
     std::uint64_t images = 0;  ///< number of images of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
@@ -146,7 +149,14 @@ struct model_input {
     /// True where the batch names samples, which a model may be unable to take.
     [[nodiscard]] bool names_any() const {
         return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
-               !sequences.empty() || !new_tokens.empty() || !grids.empty() || images != 0 || audio_frames;
+               !sequences.empty() || !new_tokens.empty() || !requests.empty() || !grids.empty() || images != 0 ||
+               audio_frames;
+    }
+    /// True where the batch is requests and nothing else.
+    [[nodiscard]] bool has_requests_alone() const {
+        return !requests.empty() && lengths.empty() && rows.empty() && !attention_mask && !boundaries &&
+               !encoder_lengths && sequences.empty() && new_tokens.empty() && grids.empty() && images == 0 &&
+               !audio_frames && measured.empty() && tallies.empty();
     }
 };
 

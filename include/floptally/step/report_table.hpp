@@ -182,12 +182,15 @@ namespace detail {
 /// phases, padding where any was processed and MFU where a step was measured, and its notes.
 [[nodiscard]] inline table table_of(const report& r, figures style = figures::readable) {
     constexpr std::string_view passes[] = {"forward and backward", "forward only", "backward only"};
+    constexpr std::string_view logits[] = {"", ", logits of the last token of each sequence",
+                                           ", logits of measured tokens"};
     const bool trains_indexer = r.plan.indexer != indexer_training::frozen;
     table made{.title = detail::text_of(
                    {r.model_type, ": ", passes[static_cast<std::size_t>(r.plan.counted)], ", recompute ",
                     recompute_names[static_cast<std::size_t>(r.plan.recomputed)], trains_indexer ? ", indexer " : "",
                     trains_indexer ? indexer_training_names[static_cast<std::size_t>(r.plan.indexer)] : "",
-                    "\nconvention ", r.counted_as.name, ": ", r.counted_as.summary}),
+                    logits[static_cast<std::size_t>(r.plan.logits)], "\nconvention ", r.counted_as.name, ": ",
+                    r.counted_as.summary}),
                .sections = {detail::statistics_section(r)},
                .notes = notes_of(r)};
     for (table_section& section : detail::work_sections(r, style)) {

@@ -45,8 +45,9 @@ struct weight_traffic {
 
 class traffic_rows {
   public:
-    traffic_rows(const cost& whole, const tally& batch, std::uint64_t batches, const cached_past& past)
-        : whole_(whole), units_(batch), batches_(batches), past_(past) {}
+    /// `alike`: each of the batches has as many tokens.
+    traffic_rows(const cost& whole, const tally& batch, std::uint64_t batches, bool alike, const cached_past& past)
+        : whole_(whole), units_(batch), batches_(batches), single_visits_(alike ? batches : 1), past_(past) {}
 
     [[nodiscard]] static bool has_cache(const cost_row& row) {
         return (row.kind == term::scores || row.kind == term::index_scores) && row.what == statistic::pairs &&
@@ -73,7 +74,7 @@ class traffic_rows {
             std::uint64_t touched = all;
             if (operands == term_operands::matrix) {
                 touched = std::min(all, saturating(row.padded / 2, visits));
-                if (row.parameters > row.padded / 2 && visits > 1) {
+                if (row.parameters > row.padded / 2 && visits > single_visits_) {
                     say(part, row, at_most);
                 }
             } else if (operands == term_operands::table && row.dealt.by == tensor_split::vocabulary &&
@@ -241,6 +242,7 @@ class traffic_rows {
     const cost& whole_;
     batch_units units_;
     std::uint64_t batches_;
+    std::uint64_t single_visits_;  ///< so many visits are at most one of each batch
     cached_past past_;
 };
 

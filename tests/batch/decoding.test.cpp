@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Requests in closed form against their passes one by one, and speculative steps against a cache that is kept by hand.
+
+#include <cstdint>
+#include <random>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <floptally/batch/decoding.hpp>
+#include <floptally/batch/split_tally.hpp>
+#include <floptally/floptally.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+#include "own_masks.hpp"
+
+namespace decoding_test {
+namespace {
+
+using namespace floptally;
+
+/// Small random numbers.
+struct dice {
+    std::mt19937 engine;
+    std::uint32_t operator()(std::uint32_t below) { return static_cast<std::uint32_t>(engine() % below); }
+};
+
+/// Every kind of mask of text, causal or not, and measured words.
+mask_set all_masks() {
+    mask_set all;
+    for (const rule& m : {rule(mask_rules::band{-1, 0}), rule(mask_rules::band{-1, -1}), rule(mask_rules::band{6, 0}),
+                          rule(mask_rules::band{3, 2}), rule(mask_rules::chunked{5}), rule(mask_rules::top_k{7}),
+                          rule(mask_rules::compressed_keys{4}), rule(mask_rules::best_compressed_keys{4, 3}),
+                          rule(mask_rules::best_blocks{4, 3}), rule(mask_rules::best_pools{4, 2}),
+                          rule(mask_rules::prefix_lm{9}), rule(mask_rules::box{{5}}), measured("logits")}) {
+        all.find_or_add(m, "masks");
+    }
+    return all;
+}
+
+/// The passes of a request, as an engine runs them: it computes what is scheduled, and then has it cached.
+std::vector<sequence> passes_of(const request& one, std::uint32_t chunk) {
+    std::vector<sequence> passes;
+    std::uint32_t computed = one.cached;
+    std::uint32_t known = one.prompt;  // tokens whose ids are known
+    for (std::uint32_t generated = 0;;) {
+        if (computed < one.prompt) {
+            const std::uint32_t left = one.prompt - computed;
+            const std::uint32_t now = left < chunk ? left : chunk;
+            passes.push_back({.length = now, .past = computed});
+            computed += now;
+        } else {
+            passes.push_back({.length = 1, .past = computed});
+            ++computed;
+        }
+        if (computed == known) {  // all that is known was read: the next token is sampled
+            if (++generated >= one.generated) {
+                return passes;
+            }
+            ++known;
+        }
+    }
+}
+
+tally one_by_one(const std::vector<request>& requests, std::uint32_t chunk, const mask_set& masks) {
+    tally sum{masks};
+    for (const request& one : requests) {
+        for (const sequence& pass : passes_of(one, chunk)) {
+            sum.add(pass);
+        }
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a request's closed form is the sum over its passes") {
+    dice random{std::mt19937(7)};
+    const mask_set masks = all_masks();
+    for (int round = 0; round < 400; ++round) {
+        std::vector<request> requests;
+        for (unsigned i = random(4); i < 4; ++i) {
+            const std::uint32_t prompt = 1 + random(40);
+            requests.push_back({prompt, random(30), random(3) == 0 ? random(prompt) : 0});
+        }
+        const std::uint32_t chunk = random(2) == 0 ? whole_prompt : 1 + random(12);
+        tally closed{masks};
+        closed.add(request_passes(requests, chunk));
+        CHECK(closed == one_by_one(requests, chunk, masks));
+        split_tally each{masks};  // which sees the passes themselves
+        each.add(request_passes(requests, chunk));
+        CHECK(each.total() == closed);
+    }
+}
+
+TEST_CASE("a prompt in any chunks attends the same pairs") {
+    const mask_set masks = all_masks();
+    const std::vector<request> one{{1000, 1}};
+    tally whole{masks};
+    whole.add(request_passes(one));
+    for (const std::uint32_t chunk : {1U, 7U, 256U, 999U, 1000U, 4096U}) {
+        tally cut{masks};
+        cut.add(request_passes(one, chunk));
+        CHECK(cut.get(view::useful, statistic::tokens) == 1000);
+        CHECK(cut.get(view::useful, statistic::count) == (1000 + chunk - 1) / chunk);
+        for (const rule& m : {rule(mask_rules::band{-1, 0}), rule(mask_rules::band{6, 0}), rule(mask_rules::chunked{5}),
+                              rule(mask_rules::top_k{7}), rule(mask_rules::best_blocks{4, 3}),
+                              rule(mask_rules::best_pools{4, 2}), rule(mask_rules::best_compressed_keys{4, 3})}) {
+            CHECK(cut.pairs(view::useful, m) == whole.pairs(view::useful, m));
+        }
+    }
+}
+
+TEST_CASE("a shared prefix that is cached is counted once") {
+    // Eight rollouts of one prompt: an engine with a prefix cache computes it once, but for its last token.
+    const mask_set masks = all_masks();
+    std::vector<request> shared{{100, 50}};
+    std::vector<request> alone{{100, 50}};
+    for (int i = 1; i < 8; ++i) {
+        shared.push_back({100, 50, 99});
+        alone.push_back({100, 50});
+    }
+    tally with{masks};
+    with.add(request_passes(shared));
+    tally without{masks};
+    without.add(request_passes(alone));
+    CHECK(without.get(view::useful, statistic::tokens) - with.get(view::useful, statistic::tokens) == 7 * 99);
+    CHECK(without.pairs(view::useful, mask::causal()) - with.pairs(view::useful, mask::causal()) == 7 * (99 * 100 / 2));
+}
+
+TEST_CASE("requests that no engine can run are errors") {
+    const auto problem = [](const request& bad, std::uint32_t chunk = whole_prompt) {
+        return error_of([&] {
+            const std::vector<request> all{{5, 5}, bad};
+            tally sum;
+            sum.add(request_passes(all, chunk));
+        });
+    };
+    CHECK(problem({0, 4}) == "requests[1]: must have a prompt of at least 1 token");
+    CHECK(problem({4, 4, 4}) ==
+          "requests[1]: must compute at least the last token of its prompt: 4 cached tokens of a prompt of 4");
+    CHECK(problem({4'294'967'295U, 1}) == "requests[1]: prompt + generated must be at most 4294967295, got 4294967296");
+    CHECK(problem({4, 4}, 0) == "prefill_chunk: must be at least 1, got 0");
+    tally sum;
+    const std::vector<request> huge(4, request{4'294'967'295U, 0});
+    CHECK(error_of([&] { sum.add(request_passes(huge)); }) ==
+          "squares: 18446744065119617025 + 18446744065119617025 does not fit 64 bits");
+    CHECK(sum == tally{});
+    sum.add(request_passes(std::vector<request>{{2'000'000'000, 2'000'000'000}}));  // 8e18 pairs, which fit
+    CHECK(sum.pairs(view::useful, mask::causal()) == 3'999'999'999ULL * 2'000'000'000ULL);
+}
+
+TEST_CASE("requests are counted at compile time") {
+    constexpr std::uint64_t pairs = [] {
+        const request one[] = {{2000, 38}};
+        tally sum;
+        sum.add(request_passes(one));
+        return sum.pairs(view::useful, mask::causal());
+    }();
+    STATIC_REQUIRE(pairs == 2037 * 2038 / 2);
+}
+
+namespace {
+
+/// A model that reads tokens into a cache and forgets those that were rejected.
+struct cache {
+    std::vector<std::uint64_t> read;  ///< ids of the tokens, in order
+    tally work;
+
+    /// Reads new tokens in one pass, of which the first `kept` stay.
+    void pass(const std::vector<std::uint64_t>& tokens, const std::set<std::uint64_t>& kept) {
+        std::uint32_t stay = 0;
+        for (const std::uint64_t token : tokens) {
+            stay += kept.contains(token) ? 1U : 0U;
+        }
+        const auto past = static_cast<std::uint32_t>(read.size());
+        const sequence slot{.length = static_cast<std::uint32_t>(tokens.size()), .past = past};
+        work.add(stay == 0 ? sequence{} : sequence{.length = stay, .past = past}, slot);
+        read.insert(read.end(), tokens.begin(), tokens.end());
+    }
+};
+
+}  // namespace
+
+TEST_CASE("speculative steps are the passes of a draft and of a target with a cache each") {
+    dice random{std::mt19937(11)};
+    const mask_set masks = all_masks();
+    for (int round = 0; round < 200; ++round) {
+        const std::uint32_t prompt = 1 + random(30);
+        std::vector<speculation> steps;
+        for (unsigned i = random(6); i < 6; ++i) {
+            const std::uint32_t drafted = random(6);
+            steps.push_back({drafted, random(drafted + 1)});
+        }
+        cache target{{}, tally{masks}};
+        cache draft{{}, tally{masks}};
+        std::vector<std::uint64_t> text(prompt);  // the request: ids of its tokens
+        std::uint64_t next = 0;
+        for (std::uint64_t& token : text) {
+            token = next++;
+        }
+        target.read = draft.read = text;  // both prefilled it
+        text.push_back(next++);           // the first token, which the prefill gave
+        std::uint64_t verified = 0;
+        std::uint64_t drafts = 0;
+        for (const speculation& step : steps) {
+            std::vector<std::uint64_t> proposed;
+            for (std::uint32_t n = 0; n < step.drafted; ++n) {
+                proposed.push_back(next++);
+            }
+            std::set<std::uint64_t> kept(text.begin(), text.end());
+            kept.insert(proposed.begin(), proposed.begin() + step.accepted);
+            for (std::uint32_t n = 0; n < step.drafted; ++n) {
+                const auto read = static_cast<std::ptrdiff_t>(draft.read.size());
+                draft.pass(n == 0 ? std::vector<std::uint64_t>(text.begin() + read, text.end())
+                                  : std::vector<std::uint64_t>{proposed[n - 1]},
+                           kept);
+            }
+            drafts += step.drafted;
+            std::vector<std::uint64_t> checked_tokens{text.back()};
+            checked_tokens.insert(checked_tokens.end(), proposed.begin(), proposed.end());
+            target.pass(checked_tokens, kept);
+            verified += checked_tokens.size();
+            text.insert(text.end(), proposed.begin(), proposed.begin() + step.accepted);
+            text.push_back(next++);
+            for (cache* of : {&target, &draft}) {  // what was rejected is forgotten
+                while (!of->read.empty() && !kept.contains(of->read.back())) {
+                    of->read.pop_back();
+                }
+            }
+        }
+        tally of_target{masks};
+        of_target.add(speculative_passes(prompt, steps));
+        CHECK(of_target == target.work);
+        tally of_draft{masks};
+        of_draft.add(speculative_passes(prompt, steps, speculating::draft));
+        CHECK(of_draft == draft.work);
+        const speculation_counts counts = counts_of(steps);
+        CHECK(counts.drafted == drafts);
+        CHECK(counts.verified == verified);
+        CHECK(counts.generated == text.size() - prompt - 1);
+        CHECK(counts.accepted == counts.generated - steps.size());
+        CHECK(of_target.get(view::useful, statistic::tokens) == counts.generated);
+        CHECK(of_target.get(view::padded, statistic::tokens) == counts.verified);
+    }
+}
+
+TEST_CASE("more accepted than drafted tokens are an error") {
+    const std::vector<speculation> steps{{3, 1}, {2, 3}};
+    CHECK(error_of([&] { static_cast<void>(speculative_passes(10, steps)); }) ==
+          "steps[1]: 3 accepted tokens are more than the 2 drafted");
+}
+
+}  // namespace decoding_test

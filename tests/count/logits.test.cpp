@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// Logits of some tokens: the head over what its matmuls run on, everything else as it was.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <floptally/bytes/byte_counter.hpp>
+#include <floptally/conventions/all.hpp>
+#include <floptally/descriptors/model_config.hpp>
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/floptally.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace logits_test {
+namespace {
+
+using namespace floptally;
+
+constexpr std::uint64_t h = 4096;
+constexpr std::uint64_t words = 128256;
+
+constexpr training_plan with(logit_tokens of, counted_passes passes = counted_passes::train) {
+    return {.counted = passes, .logits = of};
+}
+
+tally batch_of(const flop_counter& counter) {
+    tally batch{counter.masks()};
+    batch.add_padded(std::vector<std::uint32_t>{700, 0, 300}, 1024);
+    return batch;
+}
+
+/// FLOPs of Y = X · Wᵀ [rows, in] x [in, out], one multiply-add at a time in rows.
+flops matmul(std::uint64_t rows, std::uint64_t in, std::uint64_t out) {
+    flops sum;
+    for (std::uint64_t row = 0; row < rows; ++row) {
+        sum += flops{uint128{2} * in * out};
+    }
+    return sum;
+}
+
+}  // namespace
+
+TEST_CASE("a request of 2000 prompt and 38 generated tokens has its published FLOPs") {
+    // The first pass gives the first token, 37 more passes the rest.
+    const auto count = [](logit_tokens of) {
+        const flop_counter counter(presets::llama_3_8b, conventions::exact, with(of, counted_passes::forward));
+        tally batch{counter.masks()};
+        batch.add(sequence{.length = 2000});
+        for (std::uint32_t step = 0; step < 37; ++step) {
+            batch.add(sequence{.length = 1, .past = 2000 + step});
+        }
+        return counter.evaluate(batch).total();
+    };
+    CHECK(count(logit_tokens::all) == flops{31'662'244'626'432U});
+    CHECK(count(logit_tokens::last) == flops{29'561'948'995'584U});
+}
+
+TEST_CASE("the head counts the tokens whose logits are computed, and nothing else changes") {
+    const flop_counter all(presets::llama_3_8b, conventions::exact, with(logit_tokens::all));
+    const breakdown before = all.evaluate(batch_of(all));
+    for (const logit_tokens of : {logit_tokens::last, logit_tokens::measured}) {
+        const flop_counter counter(presets::llama_3_8b, conventions::exact, with(of));
+        tally batch = batch_of(counter);
+        std::uint64_t useful = 2;
+        std::uint64_t padded = 3;  // with the mock row
+        if (of == logit_tokens::measured) {
+            useful = 250;
+            padded = 600;
+            batch.add_measured("logits", useful, padded);
+        }
+        const breakdown after = counter.evaluate(batch);
+        CHECK(logits_in(batch, of) == padded);
+        CHECK(logits_in(batch, of, view::useful) == useful);
+        for (const component_flops& component : before.components()) {
+            for (const view seen : {view::useful, view::padded, view::executed}) {
+                for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
+                    const flops counted = after[component.name.view()].get(seen, during);
+                    if (component.name.view() == "lm_head") {  // the logits, dX and dW are a product each
+                        CHECK(counted == matmul(seen == view::useful ? useful : padded, h, words));
+                    } else {
+                        CHECK(counted == component.get(seen, during));
+                    }
+                }
+            }
+        }
+        CHECK(after.components().size() == before.components().size());
+        CHECK(counter.total(batch) == after.total());
+    }
+}
+
+TEST_CASE("logits of multi-token prediction and of a plan by parts follow") {
+    const auto model = transformer<gqa, gated_mlp>{.hidden_size = 64,
+                                                   .num_layers = 3,
+                                                   .attention = {.num_heads = 4, .num_kv_heads = 2, .head_dim = 16},
+                                                   .feed_forward = {.intermediate_size = 128},
+                                                   .vocab = {.size = 1000}};
+    training_plan plan{.weights = {{"*", weight_state::frozen}, {"lm_head", weight_state::lora, 8}}};
+    const auto head_of = [&](logit_tokens of, std::uint64_t measured_tokens) {
+        plan.logits = of;
+        const flop_counter counter(model, conventions::exact, plan);
+        CHECK_FALSE(counter.is_upper_bound());
+        tally batch{counter.masks()};
+        batch.add_lengths(std::vector<std::uint32_t>{40, 60});
+        if (of == logit_tokens::measured) {
+            batch.add_measured("logits", measured_tokens, measured_tokens);
+        }
+        return counter.evaluate(batch)["lm_head"];
+    };
+    for (const auto& [of, rows] : std::vector<std::pair<logit_tokens, std::uint64_t>>{
+             {logit_tokens::all, 100}, {logit_tokens::last, 2}, {logit_tokens::measured, 37}}) {
+        const component_flops head = head_of(of, rows);
+        // X · Wᵀ, X · Aᵀ, XA · Bᵀ; then dB, dA and the gradient of XA, and nothing below, where all is frozen.
+        CHECK(head.get(view::useful, phase::forward) ==
+              matmul(rows, 64, 1000) + matmul(rows, 64, 8) + matmul(rows, 8, 1000));
+        CHECK(head.get(view::useful, phase::backward_weights) == matmul(rows, 64, 8) + matmul(rows, 8, 1000));
+        CHECK(head.get(view::useful, phase::backward_data) == matmul(rows, 8, 1000));
+    }
+}
+
+TEST_CASE("every convention counts so many logits where a plan says so") {
+    for (const convention* how : conventions::all) {
+        const flop_counter all(presets::llama_3_8b, *how, with(logit_tokens::all, counted_passes::forward));
+        const flop_counter some(presets::llama_3_8b, *how, with(logit_tokens::measured, counted_passes::forward));
+        if (how->parameters == counted_weights::stored || !how->counted.contains(term::lm_head)) {
+            CHECK(some.total(batch_of(some)) == all.total(batch_of(all)));  // it knows no logits
+            continue;
+        }
+        tally batch = batch_of(some);
+        batch.add_measured("logits", 10, 20);
+        const flops more = how->head == head_rows::one_per_sequence ? flops{} : matmul(990, h, words);
+        const flops fewer = how->head == head_rows::one_per_sequence ? matmul(8, h, words) : flops{};
+        INFO(std::string(how->name));
+        CHECK(all.total(batch_of(all)) + fewer == some.total(batch) + more);
+    }
+}
+
+TEST_CASE("a batch without the number of its logits is an error") {
+    const flop_counter counter(presets::llama_3_8b, conventions::exact, with(logit_tokens::measured));
+    const tally batch = batch_of(counter);
+    CHECK(error_of([&] { static_cast<void>(counter.evaluate(batch)); }) ==
+          "measured(logits): this cost counts it, and the tally has none: call add_measured");
+    CHECK(error_of([&] { static_cast<void>(counter.total(sequence{.length = 5})); }) ==
+          "measured(logits): this cost counts it, and the tally has none: call add_measured");
+}
+
+TEST_CASE("the head's bytes are of the tokens whose logits are computed") {
+    const auto bytes = [](logit_tokens of) {
+        byte_counter counter(parts_of(presets::llama_3_8b), with(of, counted_passes::forward));
+        counter.add_lengths(std::vector<std::uint32_t>{700, 300});
+        if (of == logit_tokens::measured) {
+            counter.add_measured("logits", 120, 120);
+        }
+        return counter.count();
+    };
+    const step_bytes all = bytes(logit_tokens::all);
+    for (const auto& [of, rows] : std::vector<std::pair<logit_tokens, std::uint64_t>>{
+             {logit_tokens::all, 1000}, {logit_tokens::last, 2}, {logit_tokens::measured, 120}}) {
+        const step_bytes some = bytes(of);
+        // Reads x [rows, h] and W [words, h], writes y [rows, words].
+        CHECK(some["lm_head"].get(phase::forward, byte_kind::activations) == uint128{2} * rows * (h + words));
+        CHECK(some["lm_head"].get(phase::forward, byte_kind::weights) == uint128{2} * words * h);
+        CHECK(some["mlp"].total() == all["mlp"].total());
+        CHECK(some["attention.core"].total() == all["attention.core"].total());
+    }
+}
+
+TEST_CASE("logits of some tokens are counted at compile time") {
+    constexpr flops counted = [] {
+        const flop_counter counter(presets::llama_3_8b.cost(), conventions::exact,
+                                   {.counted = counted_passes::forward, .logits = logit_tokens::last});
+        tally batch{counter.masks()};
+        batch.add(sequence{.length = 1000});
+        return counter.evaluate(batch)["lm_head"].total(view::useful);
+    }();
+    STATIC_REQUIRE(counted == flops{uint128{2} * h * words});
+}
+
+}  // namespace logits_test

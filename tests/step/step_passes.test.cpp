@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <floptally/batch/decoding.hpp>
+#include <floptally/batch/tree.hpp>
+#include <floptally/descriptors/presets.hpp>
+#include <floptally/floptally.hpp>
+#include <floptally/step/step_passes.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace step_passes_test {
+namespace {
+
+using namespace floptally;
+
+/// Work of so many FLOPs, which an update runs three times.
+breakdown work_of(std::uint64_t tera, bool trains) {
+    cost model;
+    model.add("mlp", {.in_features = 500'000, .out_features = 1'000'000});  // 10¹² a token
+    const flop_counter counter(model, conventions::exact,
+                               {.counted = trains ? counted_passes::train : counted_passes::forward});
+    tally batch{counter.masks()};
+    batch.add(sequence{static_cast<std::uint32_t>(tera)});
+    return counter.evaluate(batch);
+}
+
+step_pass pass(const char* name, breakdown work, const measurement& time, bool learns = true) {
+    step_pass made{.name = name, .work = std::move(work), .time = gpu_time(time), .learns = learns};
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "R4: each pass is over its own seconds and GPUs, the learner over its passes, the whole over the wall clock") {
+    // 8 GPUs of 100 TFLOP/s: a rollout on all of them, then the learner's passes; 2 seconds in which nothing runs.
+    const std::vector<step_pass> passes{
+        pass("rollout", work_of(400, false), {10, 8, 100}, false),
+        pass("ref", work_of(400, false), {2, 8, 100}),
+        pass("update", work_of(400, true), {6, 8, 100}),
+    };
+    const pass_rates made = rates_of(passes, gpu_time({20, 8, 100}));
+    CHECK(made.passes[0].mfu == Approx(400. / (10 * 800)));
+    CHECK(made.passes[1].mfu == Approx(400. / (2 * 800)));
+    CHECK(made.passes[2].mfu == Approx(1200. / (6 * 800)));
+    REQUIRE(made.learner);
+    CHECK(made.learner->mfu == Approx(1600. / (8 * 800)));
+    CHECK(made.whole.mfu == Approx(2000. / (20 * 800)));
+    CHECK(made.whole.useful == flops{uint128{2000} * 1'000'000'000'000U});
+    CHECK(made.no_pass == Approx(0.1));
+    double sum = made.no_pass;
+    double points = 0;
+    for (const pass_rate& one : made.passes) {
+        sum += one.points + one.lost;
+        points += one.points;
+    }
+    CHECK(sum == Approx(1));
+    CHECK(points == Approx(made.whole.mfu));
+}
+
+TEST_CASE("pools of their own run at once, and idle GPUs are in the whole alone") {
+    // 12 GPUs generate while 4 learn; one second of four is the slower side's.
+    const std::vector<step_pass> passes{pass("rollout", work_of(100, false), {4, 12, 100}, false),
+                                        pass("update", work_of(200, true), {3, 4, 100})};
+    const pass_rates made = rates_of(passes, gpu_time({4, 16, 100}));
+    CHECK(made.learner->mfu == Approx(600. / 1200));
+    CHECK(made.whole.mfu == Approx(700. / 6400));
+    CHECK(made.no_pass == Approx(4. / 64));
+}
+
+TEST_CASE("passes that take more than all GPUs have are an error") {
+    const std::vector<step_pass> passes{pass("rollout", work_of(1, false), {4, 8, 100}, false),
+                                        pass("update", work_of(1, true), {4, 8, 100})};
+    CHECK(
+        error_of([&] {
+            static_cast<void>(rates_of(passes, gpu_time({4, 8, 100})));
+        }) ==
+        "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: gpus are those of the whole job, and a "
+        "second of a GPU is of one pass");
+    CHECK_NOTHROW(rates_of(passes, gpu_time({4, 16, 100})));
+    const std::vector<step_pass> twice{passes[0], passes[0]};
+    CHECK(error_of([&] {
+              static_cast<void>(rates_of(twice, gpu_time({100, 8, 100})));
+          }) == "passes[1]: \"rollout\" is the name of another pass too");
+    CHECK(error_of([&] {
+              static_cast<void>(rates_of({}, gpu_time({4, 8, 100})));
+          }) == "passes: must have at least one pass");
+    const std::vector<step_pass> untimed{step_pass{.name = "ref", .work = work_of(1, false)}};
+    CHECK(error_of([&] {
+              static_cast<void>(rates_of(untimed, gpu_time({4, 8, 100})));
+          }) == "ref.seconds: must be a finite number above 0, got 0.000000");
+}
+
+TEST_CASE("a forward pass is a third of a step only where everything trains") {
+    // TRL's and verl's division by 3 is wrong for an adapter: a step is then twice its forward and what is around A, B.
+    training_plan lora{.weights = {{"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 16}}};
+    const auto total = [](training_plan plan, counted_passes counted) {
+        plan.counted = counted;
+        const flop_counter counter(presets::llama_3_8b, conventions::exact, plan);
+        tally batch{counter.masks()};
+        batch.add_lengths(std::vector<std::uint32_t>{1000, 500});
+        return to_double(counter.total(batch));
+    };
+    CHECK(total({}, counted_passes::train) == Approx(3 * total({}, counted_passes::forward)));
+    CHECK(total(lora, counted_passes::train) < 2.1 * total(lora, counted_passes::forward));
+}
+
+TEST_CASE("R5: rollouts of one prompt as a tree and without it, both in the step") {
+    const flop_counter counter(presets::llama_3_8b);
+    tally tree{counter.masks()};
+    add_tree(tree, std::vector<int>{-1, 0, 0, 0}, std::vector<std::uint32_t>{500, 100, 200, 300});
+    tally rows{counter.masks()};
+    rows.add_lengths(std::vector<std::uint32_t>{600, 700, 800});
+    step_pass update = pass("update", counter.evaluate(tree), {1, 8, 989});
+    update.shared = flops{counter.total(rows).value() - counter.total(tree).value()};
+    const pass_rates made = rates_of(std::vector{update}, gpu_time({1, 8, 989}));
+    CHECK(made.whole.useful == counter.total(tree));
+    // Twice more the prompt: its tokens and the pairs among themselves.
+    tally prompt{counter.masks()};
+    prompt.add(sequence{500});
+    CHECK(made.whole.shared.value() == 2 * counter.total(prompt).value());
+    CHECK(to_table(made).find(to_string(made.whole.shared)) != std::string::npos);
+}
+
+TEST_CASE("a pass adds up over steps, and an MBU stands beside its MFU") {
+    step_pass decode = pass("rollout", work_of(3, false), {1, 2, 100}, false);
+    decode.bytes_read = 3'000'000'000'000U;
+    decode.memory_bytes = 2 * 3e12;
+    step_pass both = decode;
+    both += pass("rollout", work_of(5, false), {3, 2, 100}, false);
+    both.memory_bytes += 6 * 3e12;
+    const pass_rates made = rates_of(std::vector{both}, gpu_time({5, 2, 100}));
+    CHECK(made.passes[0].useful == flops{uint128{8} * 1'000'000'000'000U});
+    CHECK(made.passes[0].mfu == Approx(8. / 800));
+    CHECK(*made.passes[0].mbu == Approx(3. / 24));
+    CHECK_FALSE(made.learner);
+    CHECK(to_table(made) == R"(passes of a step
+
+                                        TFLOP   seconds  GPU-seconds      MFU      HFU      MBU
+  rollout                               8.000     4.000        8.000   1.00 %   1.00 %  12.50 %
+  whole                                 8.000     5.000       10.000   0.80 %   0.80 %        -
+
+  of the whole's time at the peak      points
+  all GPUs at their peak               100.00
+  no pass runs                         -20.00
+  rollout below the peak               -79.20
+  MFU of the whole                       0.80
+)");
+}
+
+}  // namespace step_passes_test
