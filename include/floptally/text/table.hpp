@@ -54,11 +54,10 @@ struct table {
     }
     return digits;
 }
+[[nodiscard]] inline std::string grouped(std::uint64_t count) { return grouped(std::to_string(count)); }
 
 /// A cell of a count: "8 192".
-[[nodiscard]] inline table_cell count_cell(std::uint64_t count) {
-    return {grouped(std::to_string(count)), std::to_string(count)};
-}
+[[nodiscard]] inline table_cell count_cell(std::uint64_t count) { return {grouped(count), std::to_string(count)}; }
 
 /// A cell of a number with that many decimals: "-7.50", and "0.00" for -0.
 [[nodiscard]] inline table_cell number_cell(double value, int decimals, std::string_view unit = "") {
