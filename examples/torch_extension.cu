@@ -39,12 +39,21 @@ class step_meter : public torch::CustomClassHolder {
                   {.gpus = 1, .peak_tflops = peak_tflops}),
           steps_(totals_) {}
 
-    void begin_step() { steps_.begin_step(stream()); }
-    void end_step() { steps_.end_step(stream()); }
-    void discard_step() { steps_.discard_step(stream()); }
+    // Each guards its device too: PyTorch's current stream of another one may be that one's default stream.
+    void begin_step() {
+        on_device([&] { steps_.begin_step(stream()); });
+    }
+    void end_step() {
+        on_device([&] { steps_.end_step(stream()); });
+    }
+    void discard_step() {
+        on_device([&] { steps_.discard_step(stream()); });
+    }
     /// Hands over the steps that are done, and never waits.
     void poll() { steps_.poll(); }
-    void finish() { steps_.finish(stream()); }
+    void finish() {
+        on_device([&] { steps_.finish(stream()); });
+    }
     double mfu() const { return floptally::rates(totals_.run().totals).mfu; }
 
     /// One launch, in a captured graph too. The memory is PyTorch's: what was allocated on another stream than the
@@ -53,6 +62,7 @@ class step_meter : public torch::CustomClassHolder {
         TORCH_CHECK(cu_seqlens.is_cuda() && cu_seqlens.get_device() == device_, "cu_seqlens: must be on device ",
                     int{device_}, ", got ", cu_seqlens.device());
         TORCH_CHECK(cu_seqlens.dim() == 1 && cu_seqlens.is_contiguous(), "cu_seqlens: must be one contiguous row");
+        const c10::cuda::CUDAGuard on(device_);
         const auto count = static_cast<std::size_t>(cu_seqlens.numel());
         cu_seqlens.record_stream(c10::cuda::getCurrentCUDAStream(device_));
         switch (cu_seqlens.scalar_type()) {
@@ -66,6 +76,11 @@ class step_meter : public torch::CustomClassHolder {
     }
 
   private:
+    template <class Call>
+    void on_device(Call call) {
+        const c10::cuda::CUDAGuard on(device_);
+        call();
+    }
     /// The stream on which PyTorch queues its own kernels, also in torch.cuda.graph.
     [[nodiscard]] cudaStream_t stream() const { return c10::cuda::getCurrentCUDAStream(device_); }
 

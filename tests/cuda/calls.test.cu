@@ -93,6 +93,8 @@ void calls_are_counted() {
         {"add_attention_mask", [&](cudaStream_t on) { batch.add_attention_mask(list, 1, 1, on); }, one_launch, 1},
         {"add_hstu", [&](cudaStream_t on) { batch.add_hstu<std::int32_t>(list, nullptr, nullptr, 4, 1, on); },
          one_launch, 1},
+        {"add_encoder_decoder", [&](cudaStream_t on) { batch.add_encoder_decoder(list, list, 4, on); }, one_launch, 1},
+        {"add_new_tokens", [&](cudaStream_t on) { batch.add_new_tokens(list, list, 4, on); }, one_launch, 1},
         {"add_shape", [&](cudaStream_t on) { batch.add_shape(2, 4096, on); }, one_launch, 1},
         {"add of a tally", [&](cudaStream_t on) { batch.add(host, on); }, one_launch, 1},
         {"snapshot_async", [&](cudaStream_t on) { batch.snapshot_async(on); }, one_launch, 1},
@@ -101,7 +103,7 @@ void calls_are_counted() {
         {"poll", [&](cudaStream_t) { static_cast<void>(batch.poll()); }, {}, 0},
         {"device_reduction::sum_async",
          [&](cudaStream_t on) { sums.sum_async(batch, over, on); },
-         {.launches = 2, .others = 1},
+         {.launches = 2, .others = 3},
          2},
         {"device_reduction::poll", [&](cudaStream_t) { static_cast<void>(sums.poll()); }, {}, 0},
     };
@@ -134,7 +136,7 @@ void a_step_is_counted() {
         // It waits for an event before the snapshot, and so not at all.
         asks_are_counted({"poll", [&](cudaStream_t) { poll(); }, {.waits = 1, .others = 3}, 0}, stream);
     }
-    asks_are_counted({"finish", [&](cudaStream_t on) { steps.finish(on); }, {.waits = 1, .others = 1}, 0}, stream);
+    asks_are_counted({"finish", [&](cudaStream_t on) { steps.finish(on); }, {.waits = 1, .others = 2}, 0}, stream);
 }
 
 struct executed {

@@ -142,6 +142,18 @@ void every_input_is_counted() {
     const device_copy<std::int32_t> device_targets(targets);
     of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), units, 3, stream);
     expect(of_samples.read(stream) == samples, "samples of HSTU");
+
+    const mask_set crossed{mask::cross_attention(), mask::sliding_window(400)};
+    tally both_sides{crossed};
+    both_sides.add_encoder_decoder(lengths, frames);
+    for (std::size_t i = 0; i < units; ++i) {
+        both_sides.add(
+            sequence{.length = static_cast<std::uint32_t>(targets[i]), .past = static_cast<std::uint32_t>(lengths[i])});
+    }
+    device_tally of_both(crossed);
+    of_both.add_encoder_decoder(device_lengths.get(), device_frames.get(), units, stream);
+    of_both.add_new_tokens(device_targets.get(), device_lengths.get(), units, stream);
+    expect(of_both.read(stream) == both_sides, "encoder-decoders and new tokens after cached ones");
 }
 
 // A tally whose kernels know masks of one's own, and a kernel of one's own that adds to it.
@@ -189,16 +201,19 @@ void masks_of_ones_own_are_refused_by_other_kernels() {
            "a tally that lacks one of two");
 }
 
-__global__ void add_each(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+// With every mask of the library.
+using every_rule_ref = basic_device_tally_ref<library_rules>;
+
+__global__ void add_each(every_rule_ref to, const std::uint32_t* lengths, std::uint32_t count) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) {
         to.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);
     }
 }
 
-__global__ void add_by_block(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+__global__ void add_by_block(every_rule_ref to, const std::uint32_t* lengths, std::uint32_t count) {
     extern __shared__ std::uint64_t words[];
-    const device_tally_ref local = to.local(words);
+    const every_rule_ref local = to.local(words);
     local.clear(threadIdx.x, blockDim.x);
     __syncthreads();
     for (std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x; i < count; i += gridDim.x * blockDim.x) {
@@ -206,6 +221,33 @@ __global__ void add_by_block(device_tally_ref to, const std::uint32_t* lengths, 
     }
     __syncthreads();
     to.merge(local, threadIdx.x, blockDim.x);
+}
+
+// The reference without other masks.
+__global__ void add_windows(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
+    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < count) {
+        to.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);
+    }
+}
+
+void a_kernel_of_ones_own_adds_windows() {
+    const std::vector<std::uint32_t> lengths{5, 0, 700, 9000, 41};
+    const mask_set masks{mask::sliding_window(400), mask::window(7, 9)};
+    tally host{masks};
+    for (const std::uint32_t length : lengths) {
+        host.add({.length = length}, {.length = length + 8});
+    }
+    const device_copy<std::uint32_t> on_device(lengths);
+    const gpu_test::stream stream;
+    device_tally device(masks);
+    add_windows<<<1, 32, 0, stream>>>(device.ref(), on_device.get(), static_cast<std::uint32_t>(lengths.size()));
+    require_cuda(cudaGetLastError(), "add_windows");
+    expect(device.read(stream) == host, "a device_tally_ref");
+    const device_tally other(mask_set{mask::chunked(7)});
+    expect(error_of([&] { static_cast<void>(other.ref()); }) ==
+               "chunked(7): this device_tally_ref counts windows alone: use ref<library_rules>()",
+           "a device_tally_ref of another mask");
 }
 
 void a_kernel_of_ones_own_adds() {
@@ -219,11 +261,11 @@ void a_kernel_of_ones_own_adds() {
     const device_copy<std::uint32_t> on_device(lengths);
     const gpu_test::stream stream;
     device_tally single(every_text_mask);
-    add_each<<<79, 256, 0, stream>>>(single.ref(), on_device.get(), count);
+    add_each<<<79, 256, 0, stream>>>(single.ref<library_rules>(), on_device.get(), count);
     require_cuda(cudaGetLastError(), "add_each");
     expect(single.read(stream) == host, "ref.add from every thread");
     device_tally by_block(every_text_mask);
-    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref(), on_device.get(), count);
+    add_by_block<<<20, 256, by_block.block_bytes(), stream>>>(by_block.ref<library_rules>(), on_device.get(), count);
     require_cuda(cudaGetLastError(), "add_by_block");
     expect(by_block.read(stream) == host, "ref.add to words of a block, merged");
 }
@@ -291,19 +333,21 @@ void polling_never_blocks() {
     device.snapshot_async(stream);
     stream.wait();
     expect(device.poll().has_value(), "a snapshot that is there");
-    const detail::pinned_words flag = detail::make_pinned_words(2);
-    wait_for<<<1, 1, 0, stream>>>(flag.get(), flag.get() + 1);
+    auto* const flag = static_cast<std::uint64_t*>(detail::cuda_api::allocate_pinned(2 * sizeof(std::uint64_t)));
+    flag[0] = flag[1] = 0;
+    wait_for<<<1, 1, 0, stream>>>(flag, flag + 1);
     require_cuda(cudaGetLastError(), "wait_for");
     device.add_cu_seqlens(on_device.get(), 3, stream);
     device.snapshot_async(stream);
     for (int i = 0; i < 1000; ++i) {
         expect(!device.poll().has_value(), "a snapshot behind a kernel that waits");  // were it to block, for ever
     }
-    *static_cast<volatile std::uint64_t*>(flag.get()) = 1;
+    *static_cast<volatile std::uint64_t*>(flag) = 1;
     stream.wait();
     expect(flag[1] == 0, "the kernel that waits gave up: something blocked");
     const std::optional<tally> batch = device.poll();
     expect(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
+    detail::cuda_api::release_pinned(flag);
 }
 
 void a_graph_is_replayed() {
@@ -365,6 +409,7 @@ int main(int argc, char** argv) {
         every_input_is_counted();
         masks_of_ones_own_are_counted();
         a_kernel_of_ones_own_adds();
+        a_kernel_of_ones_own_adds_windows();
         what_is_wrong_is_left_out();
         polling_never_blocks();
         a_graph_is_replayed();

@@ -17,7 +17,7 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/detail/add_lengths.hpp>
-#include <floptally/cuda/detail/add_units.hpp>
+#include <floptally/cuda/detail/add_samples.hpp>
 #include <floptally/cuda/detail/attention_rows.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
 #include <floptally/cuda/detail/word_schema.hpp>
@@ -38,7 +38,6 @@ using namespace floptally;
 
 struct launch_shape {
     std::uint32_t blocks = 1;
-    std::uint32_t threads = 32;
     emulated::order running = emulated::order::ascending;
 };
 
@@ -47,36 +46,78 @@ template <class Rules>
 class emulated_tally_of {
   public:
     explicit emulated_tally_of(const mask_set& masks)
-        : masks_(tally{masks}.masks()), schema_(masks), words_(schema_.size()) {
+        : masks_(tally{masks}.masks()), schema_(masks), words_(schema_.size() + detail::refusal_words) {
         detail::require_known(masks_, Rules{});
     }
 
-    [[nodiscard]] basic_device_tally_ref<Rules> ref() { return {&schema_, words_.data(), &record_}; }
+    [[nodiscard]] basic_device_tally_ref<Rules> ref() { return {&schema_, words_.data(), record()}; }
 
-    template <class List>
-    void add(const launch_shape& shape, const List& list) {
-        launch(shape, std::max<std::size_t>(List::shape.views * schema_.columns() * shape.threads, shape.threads / 32),
-               [&](const auto& block) { detail::add_list(block, list, ref(), call_); });
+    /// Lengths, eight at a time where a device_tally would.
+    void add(const launch_shape& shape, const detail::length_list& list) {
+        if (!schema_.is_plain()) {
+            return add(shape, detail::sample_list<sequence>{.lengths = list});
+        }
+        list.real.bytes == 4 ? add_by<4>(shape, list) : add_by<8>(shape, list);
+    }
+    /// The same, one by one.
+    void add_samples(const launch_shape& shape, const detail::length_list& list) {
+        add(shape, detail::sample_list<sequence>{.lengths = list});
+    }
+    template <class Unit>
+    void add(const launch_shape& shape, const detail::sample_list<Unit>& list) {
+        using body = detail::add_samples<Rules, Unit>;
+        launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
+    }
+    template <class T>
+    void add_flags(const launch_shape& shape, const T* flags, std::size_t rows, std::size_t columns) {
+        using flag = detail::flag_of<sizeof(T)>;
+        const detail::flag_rows list(flags, rows, columns);
+        if (schema_.only_windows) {
+            using body = detail::add_rows<window_rules, flag>;
+            launch<body>(shape, body::shared_words, {list, schema_, words_.data(), ++call_});
+        } else {
+            using body = detail::add_rows<Rules, flag>;
+            launch<body>(shape, body::shared_words, {list, schema_, words_.data(), ++call_});
+        }
     }
 
-    [[nodiscard]] tally read() const {
-        std::vector<std::uint64_t> words = words_;
-        const auto* const record = reinterpret_cast<const std::uint64_t*>(&record_);
-        words.insert(words.end(), record, record + detail::refusal_words);
-        return detail::tally_of_device(masks_, words);
-    }
+    [[nodiscard]] tally read() const { return detail::tally_of_device(masks_, words_); }
 
   private:
     template <class Body>
-    void launch(const launch_shape& shape, std::size_t shared_words, const Body& body) {
-        ++call_;
-        emulated::grid_of_blocks(shape.blocks, shape.threads, shared_words, shape.running).run(body);
+    void launch(const launch_shape& shape, std::size_t shared_words, const typename Body::arguments& given) {
+        emulated::grid_of_blocks(shape.blocks, Body::threads, shared_words, shape.running).run([&](const auto& block) {
+            Body::run(block, given);
+        });
     }
+    template <std::uint32_t Bytes>
+    void add_by(const launch_shape& shape, const detail::length_list& list) {
+        switch (list.slot) {
+            case detail::slots_by::sequence:
+                return list.by_boundaries ? add_as<Bytes, true, detail::slots_by::sequence, 4>(shape, list)
+                                          : add_as<Bytes, false, detail::slots_by::sequence, 4>(shape, list);
+            case detail::slots_by::row:
+                return add_as<Bytes, false, detail::slots_by::row, 4>(shape, list);
+            default:
+                return list.slots.bytes == 4 ? add_as<Bytes, true, detail::slots_by::boundaries, 4>(shape, list)
+                                             : add_as<Bytes, true, detail::slots_by::boundaries, 8>(shape, list);
+        }
+    }
+    template <std::uint32_t Bytes, bool ByBoundaries, detail::slots_by Slot, std::uint32_t SlotBytes>
+    void add_as(const launch_shape& shape, const detail::length_list& list) {
+        const auto by = [&]<std::uint32_t Sides>(std::integral_constant<std::uint32_t, Sides>) {
+            using body = detail::add_lengths<Bytes, ByBoundaries, Slot, SlotBytes, Sides>;
+            launch<body>(shape, body::shared_words, {list, schema_, words_.data(), ++call_});
+        };
+        schema_.side_count == 0   ? by(std::integral_constant<std::uint32_t, 0>{})
+        : schema_.side_count == 1 ? by(std::integral_constant<std::uint32_t, 1>{})
+                                  : by(std::integral_constant<std::uint32_t, 4>{});
+    }
+    [[nodiscard]] detail::refusal_record* record() { return detail::record_after(schema_, words_.data()); }
 
     mask_set masks_;
     detail::word_schema schema_;
     std::vector<std::uint64_t> words_;
-    detail::refusal_record record_{};
     std::uint32_t call_ = 0;
 };
 using emulated_tally = emulated_tally_of<library_rules>;
@@ -98,8 +139,7 @@ mask_set every_tower() {
 /// enough.
 bool is_spared(const mask_set& masks, std::size_t count) { return masks.size() > 2 && count != 129; }
 
-const std::vector<launch_shape> shapes{
-    {1, 32}, {1, 128, emulated::order::descending}, {3, 64}, {5, 96, emulated::order::descending}};
+const std::vector<launch_shape> shapes{{1}, {1, emulated::order::descending}, {3}, {5, emulated::order::descending}};
 
 template <class T>
 std::vector<T> as(const std::vector<std::uint32_t>& lengths) {
@@ -123,7 +163,7 @@ void lengths_are_counted() {
                 emulated_tally device{masks};
                 device.add(shape, detail::listed_lengths<T>(lengths.data(), lengths.size()));
                 device.add(shape, detail::listed_boundaries<T>(boundaries.data(), boundaries.size()));
-                INFO(shape.blocks << " x " << shape.threads << ", " << count);
+                INFO(shape.blocks << " blocks, " << count);
                 CHECK(device.read() == host);
             }
         }
@@ -168,17 +208,17 @@ TEST_CASE("Kernels count lengths and boundaries as a tally does, under every mas
 }
 
 TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
-    // One thread of 32 has the longest lengths that groups have, so many that only just their squares fit 64 bits.
+    // One thread of 256 has the longest lengths that groups have, so many that only just their squares fit 64 bits.
     constexpr std::uint32_t longest = detail::plain_limit - 1;
-    std::vector<std::uint32_t> lengths(std::size_t{8192} * 32 * detail::group_size, 0);
+    std::vector<std::uint32_t> lengths(std::size_t{8192} * 256 * detail::group_size, 0);
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-        lengths[i] = i / detail::group_size % 32 == 5 ? longest : 0;
+        lengths[i] = i / detail::group_size % 256 == 5 ? longest : 0;
     }
     const mask_set masks{mask::window(longest, longest - 1), mask::window(longest / 2, -1), mask::sliding_window(400)};
     tally host{masks};
     host.add_lengths(lengths);
     emulated_tally device{masks};
-    device.add({1, 32}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+    device.add({1}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
     CHECK(device.read() == host);
     CHECK(host.get(view::useful, statistic::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
 }
@@ -227,8 +267,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add(shape,
-                       detail::padded_rows<std::int64_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
+            device.add(shape, detail::padded_rows_of(lengths.data(), lengths.size(), 9000));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -244,7 +283,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_attention_mask(flags, rows, columns);
             emulated_tally device{masks};
-            device.add(shape, detail::attention_rows(flags.data(), rows, columns));
+            device.add_flags(shape, flags.data(), rows, columns);
             CHECK(device.read() == host);
         }
     }
@@ -315,8 +354,8 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         device.add(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
         device.add(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size(), 50));
-        device.add(shape, detail::padded_rows<std::int32_t>({lengths.data(), lengths.size()}, {lengths.size(), 9000}));
-        device.add(shape, detail::attention_rows(flags.data(), 3, 100));
+        device.add(shape, detail::padded_rows_of(lengths.data(), lengths.size(), 9000));
+        device.add_flags(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
         CHECK(host.pairs(view::useful, dilated_window{4, 3}) != 0);
@@ -368,7 +407,7 @@ TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and thro
     std::vector<std::thread> threads;
     for (std::uint32_t t = 0; t < 4; ++t) {
         threads.emplace_back([&device, t] {
-            const device_tally_ref ref = device.ref();
+            const basic_device_tally_ref<library_rules> ref = device.ref();
             for (std::uint32_t i = 0; i < 500; ++i) {
                 ref.add({.length = i, .past = t, .keys = 2 * i}, {.length = i + 3, .past = t, .keys = 2 * i});
                 ref.add(grid{t, 2 * i, 4}, grid{t + 1, 2 * i, 8});
@@ -393,7 +432,7 @@ TEST_CASE("A ref adds whatever a tally adds, from many threads at once, and thro
     emulated_tally merged{masks};
     tally once{masks};
     emulated::grid_of_blocks(3, 64, merged.ref().size()).run([&](const emulated::block& block) {
-        const device_tally_ref local = merged.ref().local(block.shared());
+        const basic_device_tally_ref<library_rules> local = merged.ref().local(block.shared());
         local.clear(block.thread(), block.threads());
         block.sync();
         local.add({.length = block.index() * 64 + block.thread()});
@@ -511,7 +550,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add(shape, detail::padded_rows<std::int32_t>({real.data(), real.size()}, {real.size(), 20}));
+        too_long_row.add(shape, detail::padded_rows_of(real.data(), real.size(), 20));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }
@@ -525,7 +564,7 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                   {1, 1, 0, 0, -7, 1, 1, 0},
                                   {0, 1, 0, 1, 1, 2, 0, 0}}) {
             emulated_tally device{text};
-            device.add(shape, detail::attention_rows(flags.data(), 2, 4));
+            device.add_flags(shape, flags.data(), 2, 4);
             refuse_alike([&] { tally{text}.add_attention_mask(flags, 2, 4); },
                          [&] { static_cast<void>(device.read()); });
         }

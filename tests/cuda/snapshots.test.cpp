@@ -35,8 +35,9 @@ struct emulated_ring {
           reader(slots) {}
 
     void take(bool reset = false) {
-        emulated::grid_of_blocks(1, 64, 1).run(
-            [&](const emulated::block& block) { detail::take_snapshot(block, words.data(), slots, reset); });
+        emulated::grid_of_blocks(1, 64, 1).run([&](const emulated::block& block) {
+            detail::take_snapshot::run(block, {words.data(), slots, reset});
+        });
     }
 
     std::optional<std::vector<std::uint64_t>> next() {
@@ -133,13 +134,13 @@ TEST_CASE("A device fills the message of a reduction as the host does, and refus
         const tally_reduction reduction(masks, scopes::microbatch, layout, alone, std::nullopt);
         const detail::witnessed_sum& sum = reduction.messages();
         const std::vector<detail::message_part> parts = sum.parts();
-        const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),
-                                            static_cast<std::uint32_t>(parts.size())};
         const tally batch = some_batch(masks, static_cast<std::uint32_t>(rank));
         const auto filled = [&](const tally& of, const detail::refusal_record& record, bool refuses) {
             std::vector<std::uint64_t> words(sum.message_size(), 77);
             emulated::grid_of_blocks(1, 64, 1).run([&](const emulated::block& block) {
-                detail::fill_message(block, of.words().data(), record, message, refuses, words.data());
+                detail::fill_message::run(
+                    block, {of.words().data(), &record, sum.header(false), sum.header(true), parts.data(),
+                            static_cast<std::uint32_t>(parts.size()), refuses, words.data()});
             });
             return words;
         };
@@ -160,12 +161,12 @@ TEST_CASE("A rank that holds what it should not refuses on the device too") {
         const parallel_layout layout({.pp = 2}, 2, rank);
         const detail::witnessed_sum sum(layout, {{"tokens", statistic_scope{}.along(parallel_axis::pp, share::first)}});
         const std::vector<detail::message_part> parts = sum.parts();
-        const detail::message_parts message{sum.header(false), sum.header(true), parts.data(),
-                                            static_cast<std::uint32_t>(parts.size())};
         const std::uint64_t value = 5;
+        const detail::refusal_record none{};
         std::vector<std::uint64_t> words(sum.message_size(), 77);
         emulated::grid_of_blocks(1, 32, 1).run([&](const emulated::block& block) {
-            detail::fill_message(block, &value, {}, message, false, words.data());
+            detail::fill_message::run(block, {&value, &none, sum.header(false), sum.header(true), parts.data(),
+                                              static_cast<std::uint32_t>(parts.size()), false, words.data()});
         });
         const bool throws = error_of([&] { static_cast<void>(sum.message({&value, 1})); }) != "no error";
         found = found || throws;

@@ -27,14 +27,17 @@ class cuda_memory {
     /// The memory of `device`, with the high marks of `own_pool`, or of the device's pool where it is null. An own pool
     /// must belong to the device and outlive this object. Throws where the device has no pools. Makes a context on this
     /// device if it has none, and on no other device.
-    explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr)
-        : own_pool_(own_pool), device_((static_cast<void>(pool_of(device)), device)) {}
+    explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr) : own_pool_(own_pool), device_(device) {
+        const detail::owned_device::scope on(device_);
+        static_cast<void>(pool_of(device));
+    }
 
     [[nodiscard]] int device() const noexcept { return device_.number(); }
 
     /// Resets the high marks to the bytes in use and reserved now: CUDA accepts 0 as the only value, and takes it to
     /// mean that.
     void reset_high_marks() const {
+        const detail::owned_device::scope on(device_);
         const cudaMemPool_t from = pool_of(device_.number());
         for (const cudaMemPoolAttr mark : {cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh}) {
             std::uint64_t zero = 0;

@@ -56,6 +56,7 @@ class basic_device_meter {
 
     /// Forgets the open step, which failed or is to be repeated.
     void discard_step(cudaStream_t stream) {
+        const detail::owned_device::scope on(batch_.owner(), stream);
         refuse_capture(stream, "discard_step");
         batch_.reset_async(stream);
         timer_.discard();
@@ -73,6 +74,7 @@ class basic_device_meter {
 
     /// Hands all steps to the meter, as `poll` does, and returns their number. Blocks until the stream has done them.
     std::size_t finish(cudaStream_t stream) {
+        const detail::owned_device::scope on(batch_.owner(), stream);
         refuse_capture(stream, "finish");
         require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
         return poll();

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <span>
 #include <string>
+#include <utility>
 
 #include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/length_refusals.hpp>
@@ -40,62 +41,117 @@ class left_out : public error {
 
 namespace detail {
 
-/// Throws the error that a tally of the host has for a refused number, of the type that its sign gives it.
-template <integer T>
-void repeat_refusal(const refusal_record& record, std::size_t index, T value) {
-    const auto amount = static_cast<std::uint64_t>(value);
-    const std::uint64_t other = record.payload[1];
-    const char* const field = reinterpret_cast<const char*>(record.payload[3]);
-    switch (static_cast<refused>(record.what)) {
-        case refused::length:
-            refuse_length(field, index, value);
-        case refused::in_row:
-            return require_in_row("lengths", index, amount, other);
-        case refused::start:
-            return require_start(field, value);
-        case refused::boundary:
-            refuse_boundary(field, index + 1, static_cast<T>(other), value);
-        case refused::slot:
-            return require_slot(index, amount, other, field);
-        case refused::flag:
-            refuse_flag(static_cast<std::int64_t>(value), index, other);
-        case refused::num_real_seqs:
-            refuse_real_sequences(value, other);
-        default:
-            return tally{mask_set{}}.add_routed(amount, other);
-    }
-}
-/// Throws the error that a tally of the host has for a refused unit and its slot.
-template <class Unit>
-void repeat_refusal(const refusal_record& record, const mask_set& masks) {
-    Unit real_and_slot[2];
-    std::memcpy(real_and_slot, record.payload, sizeof(real_and_slot));
-    tally{masks}.add(real_and_slot[0], real_and_slot[1]);
-}
-inline void repeat_refusal(const refusal_record& record, const mask_set& masks) {
-    const std::size_t index = refusal_place::of(record.first).index;
-    switch (static_cast<refused>(record.what)) {
-        case refused::sequence:
-            return repeat_refusal<sequence>(record, masks);
-        case refused::grid:
-            return repeat_refusal<grid>(record, masks);
-        case refused::audio_clip:
-            return repeat_refusal<audio_clip>(record, masks);
-        default:
-            return record.payload[2] != 0 ? repeat_refusal(record, index, static_cast<std::int64_t>(record.payload[0]))
-                                          : repeat_refusal(record, index, record.payload[0]);
-    }
-}
+/// The first refusal of a device, put together from the words of its record.
+struct read_refusal {
+    refusal_place place{};
+    refusal_head head{};
+    std::uint32_t words[refusal_record::words]{};
+    bool is_whole = false;  ///< false where several refusals had one place
 
-/// The place of the first refusal as text: " (index 3 of add 2 since the reset, the first of 5 that the device left
-/// out)".
-[[nodiscard]] inline std::string place_of(const refusal_record& record) {
-    const refusal_place place = refusal_place::of(record.first);
-    std::string text = " (index " + std::to_string(place.index);
-    text.append(place.call == refusal_place::own_kernel ? " in a kernel of your own"
-                                                        : " of add " + std::to_string(place.call) + " since the reset");
-    return text.append(", the first of ").append(std::to_string(record.left_out)).append(" that the device left out)");
-}
+    explicit read_refusal(const refusal_record& record) {
+        const std::uint64_t key = refusal_record::key_of(record.first[0]);
+        const auto is_own = [&](std::size_t i) { return refusal_record::key_of(record.first[i]) == key; };
+        const auto part = [&](std::size_t i) { return static_cast<std::uint32_t>(~record.first[i] & 0xFFFFU); };
+        place = refusal_place::of(key);
+        head = refusal_head::of(part(0));
+        std::uint32_t sum = 0;
+        for (std::size_t i = 0; i < refusal_record::words && is_own(2 + 2 * i); ++i) {  // later ones have more words
+            words[i] = part(2 + 2 * i) | part(3 + 2 * i) << 16U;
+            sum = refusal_record::check(sum, words[i]);
+        }
+        is_whole = sum >> 16U == part(1);
+    }
+
+    [[nodiscard]] std::uint64_t number(std::size_t i) const {
+        return words[2 * i] | std::uint64_t{words[2 * i + 1]} << 32U;
+    }
+    [[nodiscard]] bool has(std::uint32_t flag) const { return (head.flags & flag) != 0; }
+
+    /// Throws where a number, or the boundaries from it on, make no length; else returns it.
+    [[nodiscard]] std::uint64_t length_at(std::size_t i, listed field, bool is_signed, bool by_boundaries) const {
+        const auto length = [&]<class T>(T begin, T end) -> std::uint64_t {
+            if (!by_boundaries) {
+                if (std::cmp_less(begin, 0) || static_cast<std::uint64_t>(begin) > max_sequence_length) {
+                    refuse_length(name_of(field), place.index, begin);
+                }
+                return static_cast<std::uint64_t>(begin);
+            }
+            if (place.index == 0) {
+                require_start(name_of(field), begin);
+            }
+            if (std::cmp_less(begin, 0) || end < begin ||
+                static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) > max_sequence_length) {
+                refuse_boundary(name_of(field), place.index + 1, begin, end);
+            }
+            return static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
+        };
+        return is_signed ? length(static_cast<std::int64_t>(number(i)), static_cast<std::int64_t>(number(i + 1)))
+                         : length(number(i), number(i + 1));
+    }
+    /// Throws the error that a tally of the host has for a sequence of lists, or its slot.
+    void repeat_listed() const {
+        std::uint64_t length = 0;
+        if (has(refusal_head::has_real)) {
+            length = length_at(0, head.field, has(refusal_head::is_signed), has(refusal_head::by_boundaries));
+        }
+        length = has(refusal_head::is_real) ? length : 0;
+        if (has(refusal_head::in_row)) {
+            return require_in_row(name_of(head.field), place.index, length, number(2));
+        }
+        const listed slots = head.field == listed::cu_seqlens_real ? listed::cu_seqlens : listed::cu_seqlens_padded;
+        require_slot(place.index, length, length_at(2, slots, has(refusal_head::slots_are_signed), true),
+                     name_of(slots));
+    }
+    /// Throws the error that a tally of the host has for a number, of the type that its sign gives it.
+    template <integer T>
+    void repeat_number(T value) const {
+        switch (head.what) {
+            case refused::length:
+                refuse_length(name_of(head.field), place.index, value);
+            case refused::flag:
+                refuse_flag(static_cast<std::int64_t>(value), place.index, number(1));
+            case refused::num_real_seqs:
+                refuse_real_sequences(value, number(1));
+            default:
+                return tally{mask_set{}}.add_routed(static_cast<std::uint64_t>(value), number(1));
+        }
+    }
+    /// Throws the error that a tally of the host has for a refused unit and its slot.
+    template <class Unit>
+    void repeat_unit(const mask_set& masks) const {
+        Unit real_and_slot[2];
+        std::memcpy(real_and_slot, words, sizeof(real_and_slot));
+        tally{masks}.add(real_and_slot[0], real_and_slot[1]);
+    }
+    /// Throws the error that a tally of the host has.
+    void repeat(const mask_set& masks) const {
+        if (!is_whole) {
+            throw error("device", "several refused samples have one index, so that nothing says which came first");
+        }
+        switch (head.what) {
+            case refused::sequence:
+                return repeat_unit<sequence>(masks);
+            case refused::grid:
+                return repeat_unit<grid>(masks);
+            case refused::audio_clip:
+                return repeat_unit<audio_clip>(masks);
+            case refused::listed:
+                return repeat_listed();
+            default:
+                return has(refusal_head::is_signed) ? repeat_number(static_cast<std::int64_t>(number(0)))
+                                                    : repeat_number(number(0));
+        }
+    }
+
+    /// The place as text: " (index 3 of add 2 since the reset, the first of 5 that the device left out)".
+    [[nodiscard]] std::string where(std::uint64_t left_out) const {
+        std::string text = " (index " + std::to_string(place.index);
+        text.append(place.call == refusal_place::own_kernel
+                        ? " in a kernel of your own"
+                        : " of add " + std::to_string(place.call) + " since the reset");
+        return text.append(", the first of ").append(std::to_string(left_out)).append(" that the device left out)");
+    }
+};
 
 /// The tally made of a device's words, which the record of refusals follows. Throws the recorded error.
 [[nodiscard]] inline tally tally_of_device(const mask_set& masks, std::span<const std::uint64_t> words) {
@@ -110,10 +166,11 @@ inline void repeat_refusal(const refusal_record& record, const mask_set& masks) 
         }
     }
     tally batch = tally::from_words(masks, words.first(counted));
-    if (record.first != 0) {
-        const std::string where = place_of(record);
+    if (record.left_out != 0) {
+        const read_refusal seen(record);
+        const std::string where = seen.where(record.left_out);
         try {
-            repeat_refusal(record, masks);
+            seen.repeat(masks);
         } catch (const error& first) {
             throw left_out(first, where, record.left_out, batch);
         }

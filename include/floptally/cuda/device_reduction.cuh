@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <optional>
@@ -9,9 +10,9 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
+#include <floptally/cuda/detail/device_words.hpp>
 #include <floptally/cuda/detail/fill_message.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
-#include <floptally/cuda/detail/snapshot_ring.cuh>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>
@@ -37,25 +38,18 @@ class device_reduction {
     /// `snapshots` sums wait for `poll`.
     explicit device_reduction(const tally_reduction& reduction, std::uint32_t snapshots = 64)
         : reduction_(reduction),
-          device_(detail::current_cuda_device()),
-          message_size_(static_cast<std::uint32_t>(reduction.messages().message_size())),
-          words_(detail::make_device_words(message_size_)),
-          ring_(snapshots, message_size_) {
-        detail::load_kernels();
-        const std::vector<detail::message_part> parts = reduction.messages().parts();
-        parts_ = detail::copied_to_device(std::span(parts));
-        message_ = {reduction.messages().header(false), reduction.messages().header(true), parts_.get(),
-                    static_cast<std::uint32_t>(parts.size())};
-    }
+          parts_(reduction.messages().parts()),
+          words_(detail::cuda_api(), static_cast<std::uint32_t>(reduction.messages().message_size()),
+                 std::as_bytes(std::span(parts_)), snapshots) {}
 
     /// Queues the sum of the tallies that the ranks' streams have counted so far. A rank whose own call throws still
     /// takes part, with a refusal.
     template <class Rules, device_word_reducer Reducer>
     void sum_async(const basic_device_tally<Rules>& mine, Reducer& over, cudaStream_t stream,
                    const microbatch_visits& visits = {}) {
-        if (mine.device() != device_.number()) {
-            detail::refuse("tally",
-                           {"is on device ", mine.device(), ", and what is made of it on device ", device_.number()});
+        if (mine.device() != words_.api().number()) {
+            detail::refuse("tally", {"is on device ", mine.device(), ", and what is made of it on device ",
+                                     words_.api().number()});
         }
         std::optional<error> own;
         try {
@@ -63,12 +57,16 @@ class device_reduction {
         } catch (const error& problem) {
             own = problem;
         }
-        const detail::owned_device::scope on(device_, stream);
-        detail::launch<detail::fill_message_kernel<>>({.threads = 4 * detail::warp_size, .shared_words = 1}, stream,
-                                                      "sum_async", mine.words(), mine.refusals(), message_,
-                                                      own.has_value(), words_.get());
-        over.sum_async({words_.get(), message_size_}, stream);
-        ring_.take_async(words_.get(), false, stream);
+        words_.launch<detail::fill_message>(
+            detail::fill_message::shape, stream, "sum_async",
+            {mine.words(), mine.refusals(), reduction_.messages().header(false), reduction_.messages().header(true),
+             words_.constants<detail::message_part>(), static_cast<std::uint32_t>(parts_.size()), own.has_value(),
+             words_.words()});
+        {
+            const detail::owned_device::scope on(words_.api(), stream);
+            over.sum_async({words_.words(), words_.size()}, stream);
+        }
+        words_.snapshot_async(false, stream, "sum_async");
         if (own) {
             throw error(*own);
         }
@@ -76,18 +74,14 @@ class device_reduction {
 
     /// The next sum that has arrived, or none. Never blocks.
     [[nodiscard]] std::optional<tally> poll() {
-        const auto sums = ring_.next();
+        const auto sums = words_.next();
         return sums ? std::optional(reduction_.global(*sums)) : std::nullopt;
     }
 
   private:
     tally_reduction reduction_;
-    detail::owned_device device_;
-    std::uint32_t message_size_;
-    detail::device_words words_;
-    detail::device_array<detail::message_part> parts_;
-    detail::message_parts message_{};
-    detail::snapshot_ring ring_;
+    std::vector<detail::message_part> parts_;
+    detail::device_words<detail::cuda_api> words_;  // the message, and its parts
 };
 
 }  // namespace floptally

@@ -55,7 +55,7 @@ class basic_device_tally_ref {
     template <device_unit Unit = sequence>
     FLOPTALLY_HOST_DEVICE void add(const Unit& real, const Unit& slot, std::uint64_t index = 0) const {
         if (!is_valid(real, slot)) {
-            detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, {real, slot});
+            detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, real, slot);
             return;
         }
         add_words(real, slot);
@@ -64,8 +64,8 @@ class basic_device_tally_ref {
     /// Adds visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
     FLOPTALLY_HOST_DEVICE void add_routed(std::uint64_t useful, std::uint64_t padded) const {
         if (padded < useful) {
-            detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0},
-                           {detail::refused::routed, useful, padded});
+            detail::refuse(refusals_, {detail::refusal_place::own_kernel, 0}, {detail::refused::routed}, useful,
+                           padded);
             return;
         }
         constexpr std::uint32_t word = detail::tally_words::index_of(modality::text, statistic::routed);
@@ -161,8 +161,12 @@ class basic_device_tally_ref {
     detail::refusal_record* refusals_ = nullptr;
 };
 
-/// The reference to a device tally with the library's rules.
-using device_tally_ref = basic_device_tally_ref<library_rules>;
+/// The rules that kernels have by default: windows, beside the moments. Other masks have so much code that a caller's
+/// own kernel names them: `basic_device_tally_ref<library_rules>`.
+using window_rules = rule_list<mask_rules::band>;
+
+/// The reference to a device tally whose masks are windows.
+using device_tally_ref = basic_device_tally_ref<window_rules>;
 
 /// The amount that a rule counts of a sample, computed in a kernel: `rule::amount` for a device, which cannot call
 /// through the rule's own functions of the host and so knows only the structs of its list. Returns false and leaves

@@ -29,6 +29,15 @@ class step_timer {
     explicit step_timer(std::uint32_t steps_in_flight = 64)
         : device_(detail::current_cuda_device()),
           pairs_((require_positive(steps_in_flight, "steps_in_flight"), steps_in_flight)) {}
+    step_timer(const step_timer&) = delete;
+    step_timer& operator=(const step_timer&) = delete;
+    ~step_timer() {
+        try {
+            const detail::owned_device::scope on(device_);
+            pairs_.clear();
+        } catch (const error&) {  // the process ends, and so the driver
+        }
+    }
 
     /// Opens a step on the stream. Throws where one is open or no further step fits.
     void begin(cudaStream_t stream) {
@@ -62,6 +71,7 @@ class step_timer {
         if (in_flight() == 0) {
             return std::nullopt;
         }
+        const detail::owned_device::scope on(device_);
         const beside_captures asks;
         const cudaError_t state = cudaEventQuery(at(first_).end.get());
         if (state == cudaErrorNotReady) {
@@ -76,6 +86,7 @@ class step_timer {
         if (in_flight() == 0) {
             throw error("wait", "no step has ended");
         }
+        const detail::owned_device::scope on(device_);
         const beside_captures asks;
         require_cuda(cudaEventSynchronize(at(first_).end.get()), "cudaEventSynchronize");
         return take();

@@ -395,6 +395,7 @@ class instruction_set {
         add_atomic<u32, u64>("or", [](auto was, auto with, auto /*unused*/) { return was | with; });
         add_atomic<u32, u64>("exch", [](auto /*was*/, auto to, auto /*unused*/) { return to; });
         add_atomic<u32, u64>("cas", [](auto was, auto where, auto to) { return was == where ? to : was; });
+        add_atomic<u32, u64>("max", [](auto was, auto with, auto /*unused*/) { return with > was ? with : was; });
         add_atomic<u32, u64>("min", [](auto was, auto with, auto /*unused*/) { return with < was ? with : was; });
     }
 

@@ -1,214 +1,330 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/block_sum.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
 #include <floptally/cuda/detail/word_schema.hpp>
-#include <floptally/cuda/device_tally_ref.hpp>
-#include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/modality.hpp>
-#include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic.hpp>
 
 /// @file
-/// The body of the kernel that adds lengths: one pass over them, whatever the number of masks.
+/// The kernel that adds lengths where all masks are windows: one pass over them, whatever the number of masks.
 ///
-/// A thread takes eight lengths at a time. Where all eight are plain, count, ΣL and ΣL² are in registers and Σ pairs of
-/// each mask in a column of shared memory (block_sum.hpp), since an array that is indexed in a loop would lie in local
-/// memory; nothing there can wrap within a round, so that nothing is compared. The rest, long lengths and what must be
-/// refused, is read again one by one and added to the tally at once: it is rare.
+/// A thread takes eight lengths at a time, each as its last row m = L − 1, so that a length which is 0 or negative
+/// shows by its sign. Every sum is linear in Σm, Σm² and, of min(m, keys) for each side of a window, the same; nothing
+/// there can wrap within a round, so that nothing is compared. Eight of which one is not plain are read again one by
+/// one.
 
 namespace floptally::detail {
 
+inline constexpr std::uint32_t group_size = 8;
+
 /// Groups of eight lengths that a thread takes before the block adds up. A group has eight squares below 2^48, and at
-/// most 2^52 from `capped_rows` over both sides of a window: sums of so many groups stay below 2^62.
-inline constexpr std::size_t groups_per_round = 1024;
+/// most 2^52 from a side of a window: sums of so many groups stay below 2^62.
+inline constexpr std::uint32_t groups_per_round = 1024;
 
-/// The sums of one thread over one view in a round.
-struct thread_sums {
-    std::uint32_t count = 0;
-    std::uint64_t tokens = 0;
-    std::uint64_t squares = 0;
+/// The integer of so many bytes.
+template <std::uint32_t Bytes>
+using unsigned_of = std::conditional_t<Bytes == 8, std::uint64_t, std::uint32_t>;
 
-    FLOPTALLY_HOST_DEVICE void add(const std::uint32_t (&lengths)[group_size]) {
-        std::uint32_t more = 0;
-        std::uint32_t zeros = 0;
-        FLOPTALLY_UNROLLED
-        for (std::size_t k = 0; k < group_size; ++k) {
-            zeros += (lengths[k] - 1) >> 31U;  // below 2^31, so that only 0 becomes negative
-            more += lengths[k];
-            squares += std::uint64_t{lengths[k]} * lengths[k];
+/// Loads 16 bytes of integers, aligned to 16 bytes, in one load.
+template <std::integral T>
+FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
+    constexpr std::size_t count = 16 / sizeof(T);
+#if defined(FLOPTALLY_ON_DEVICE)
+    const uint4 loaded = *reinterpret_cast<const uint4*>(from);
+    const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
+    FLOPTALLY_UNROLLED
+    for (std::size_t k = 0; k < count; ++k) {
+        if constexpr (sizeof(T) == 8) {
+            to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
+        } else {
+            constexpr std::size_t in_word = 4 / sizeof(T);
+            to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
         }
-        tokens += more;
-        count += static_cast<std::uint32_t>(group_size) - zeros;
     }
-    /// Adds these sums to the columns of this thread and sets them to 0.
+#else
+    std::copy_n(from, count, to);
+#endif
+}
+
+/// Loads the last rows of the eight lengths of a group; false where one is not surely right and below `plain_limit`.
+template <class T, bool Boundaries>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE bool load_group(const number_list& list, std::uint32_t last_row,
+                                                    std::uint32_t group, std::uint32_t (&rows)[group_size]) {
+    constexpr std::uint32_t more = Boundaries ? 1 : 0;
+    const T* const from = static_cast<const T*>(list.aligned()) + std::size_t{group} * group_size;
+    T at[group_size + more];
+    FLOPTALLY_UNROLLED
+    for (std::uint32_t k = 0; k < group_size; k += 16 / sizeof(T)) {
+        load_16_bytes(from + k, at + k);
+    }
+    if constexpr (Boundaries) {
+        at[group_size] = from[group_size];
+    }
+    constexpr auto high = [](T value) { return static_cast<std::uint32_t>(std::uint64_t{value} >> 32U); };
+    std::uint32_t large = 0;
+    std::uint32_t wrong = 0;
+    FLOPTALLY_UNROLLED
+    for (std::uint32_t k = 0; k < group_size; ++k) {
+        const auto begin = Boundaries ? static_cast<std::uint32_t>(at[k]) : 0U;
+        rows[k] = static_cast<std::uint32_t>(at[k + more]) - begin + last_row;
+        large |= rows[k];
+        if constexpr (sizeof(T) == 8) {  // of boundaries, all lie within the same 2^32
+            wrong |= high(at[k + more]) ^ (Boundaries ? high(at[0]) : 0U);
+        }
+    }
+    if constexpr (Boundaries) {  // so small steps wrap once at most: the last one shows it
+        const T sign = (at[0] | at[group_size]) >> (8 * sizeof(T) - 1);
+        wrong |= static_cast<std::uint32_t>(sign);
+        wrong |= group == 0 ? static_cast<std::uint32_t>(at[0]) : 0U;
+    }
+    return (large / plain_limit | wrong) == 0;
+}
+
+/// Adds `Size` lengths, by their last rows, to a thread's sums of one view: their last rows, the squares of those and
+/// what the sides of windows cap. `sum(i)` is sum `i`; the first is their number, which the caller adds.
+template <std::uint32_t Sides, std::uint32_t Size, class Sum>
+FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const word_schema& schema, const std::uint32_t (&rows)[Size]) {
+    std::uint32_t last_rows = 0;
+    std::uint64_t squares = sum(2);
+    FLOPTALLY_UNROLLED
+    for (std::uint32_t k = 0; k < Size; ++k) {
+        last_rows += rows[k];
+        squares += std::uint64_t{rows[k]} * rows[k];
+    }
+    sum(1) += last_rows;
+    sum(2) = squares;
+    const auto add_side = [&](std::uint32_t i) {
+        // n² − (2·keys − 1)n of n = min(m, keys): a number that is not positive, modulo 2^64.
+        const std::uint32_t keys = schema.sides[i].plain_keys;
+        std::uint32_t capped = 0;
+        std::uint64_t more = sum(3 + i);
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t k = 0; k < Size; ++k) {
+            const std::uint32_t n = rows[k] < keys ? rows[k] : keys;
+            capped += n;
+            more += std::uint64_t{n} * n;
+        }
+        const std::int64_t product = std::int64_t{schema.sides[i].factor} * static_cast<std::int32_t>(capped);
+        sum(3 + i) = more + static_cast<std::uint64_t>(product);
+    };
+    if constexpr (Size > 1) {
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t i = 0; i != Sides; ++i) {
+            add_side(i);
+        }
+    } else {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t i = 0; i != Sides; ++i) {
+            add_side(i);
+        }
+    }
+}
+
+/// The kernel for lists of these shapes and at most so many sides of windows.
+template <std::uint32_t Bytes, bool ByBoundaries, slots_by Slot, std::uint32_t SlotBytes, std::uint32_t Sides>
+struct add_lengths {
+    static constexpr std::uint32_t views = Slot == slots_by::sequence ? 1 : 2;
+    static constexpr std::uint32_t threads = 256 / views;
+    static constexpr std::uint32_t resident = 5 * views;
+    static constexpr std::uint32_t units = threads * group_size;
+    static constexpr std::uint32_t columns = 3 + Sides;  ///< of a view
+    static constexpr std::size_t shared_words = std::size_t{views} * columns * threads;
+
+    struct arguments {
+        length_list list;
+        word_schema schema;
+        std::uint64_t* words;
+        std::uint32_t call;
+    };
+
     template <class Block>
-    FLOPTALLY_HOST_DEVICE void move_to(const block_columns<Block>& sums, std::uint32_t seen) {
-        sums.own(seen, static_cast<std::uint32_t>(statistic::count)) += count;
-        sums.own(seen, static_cast<std::uint32_t>(statistic::tokens)) += tokens;
-        sums.own(seen, static_cast<std::uint32_t>(statistic::squares)) += squares;
-        *this = {};
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
+        length_list list = given.list;  // as far as the compiler knows it
+        list.real.bytes = Bytes;
+        list.slots.bytes = SlotBytes;
+        list.by_boundaries = ByBoundaries;
+        list.slot = Slot;
+        const std::uint32_t reals = list.find_real();
+        const bool wrong = reals == length_list::wrong_number;
+        const std::uint32_t groups = wrong ? 1 : (list.count + list.lead + group_size - 1) / group_size;
+        const std::uint32_t plain_groups = wrong || !list.has_groups ? 0 : (reals + list.lead) / group_size;
+        const std::uint32_t plain_from = list.lead != 0 ? 1 : 0;
+        std::uint64_t* const own = block.shared() + block.thread();
+        FLOPTALLY_ROLLED
+        for (std::uint32_t base = block.index() * threads; base < groups;) {
+            FLOPTALLY_ROLLED
+            for (std::uint32_t column = 0; column < views * columns; ++column) {
+                own[column * threads] = 0;
+            }
+            std::uint64_t in_registers[columns]{};  // two views have more sums than registers
+            std::uint32_t plain = 0;                // groups
+            FLOPTALLY_ROLLED
+            for (std::uint32_t taken = 0; base < groups && taken < groups_per_round;
+                 ++taken, base += block.count() * threads) {
+                const std::uint32_t group = base + block.thread();
+                std::uint32_t rows[views][group_size];
+                if (group >= plain_from && group < plain_groups && load(list, group, rows)) {
+                    ++plain;
+                    FLOPTALLY_UNROLLED
+                    for (std::uint32_t seen = 0; seen < views; ++seen) {
+                        add_rows_to<Sides>(
+                            [&](std::uint32_t i) -> std::uint64_t& {
+                                return views == 1 ? in_registers[i] : own[(seen * columns + i) * threads];
+                            },
+                            given.schema, rows[seen]);
+                    }
+                } else if (group < groups) {
+                    move_to_columns(in_registers, plain, own);
+                    add_one_by_one(given, list, reals, group, own);
+                }
+            }
+            move_to_columns(in_registers, plain, own);
+            finish(given, own);
+            block_columns<Block>(block).add_to(views * columns,
+                                               [&](std::uint32_t column, std::uint64_t sum, bool wraps) {
+                                                   const std::uint32_t seen = column < columns ? 0 : 1;
+                                                   const std::uint32_t word = word_of(given, column - seen * columns);
+                                                   FLOPTALLY_ROLLED
+                                                   for (std::uint32_t to = seen; to <= (views == 1 ? 1 : seen); ++to) {
+                                                       add_word(given, to, word, sum, wraps);
+                                                   }
+                                               });
+            block.sync();
+        }
+    }
+
+  private:
+    /// Loads a group in which every sequence is real; false where one is not plain.
+    [[nodiscard]] static FLOPTALLY_HOST_DEVICE bool load(const length_list& list, std::uint32_t group,
+                                                         std::uint32_t (&rows)[views][group_size]) {
+        bool plain = load_group<unsigned_of<Bytes>, ByBoundaries>(list.real, list.last_row, group, rows[0]);
+        if constexpr (Slot == slots_by::boundaries) {
+            plain = load_group<unsigned_of<SlotBytes>, true>(list.slots, list.last_row, group, rows[1]) && plain;
+        } else if constexpr (Slot == slots_by::row) {
+            FLOPTALLY_UNROLLED
+            for (std::uint32_t k = 0; k < group_size; ++k) {
+                rows[1][k] = list.row_length - 1;
+            }
+            plain = plain && list.row_length - 1 < plain_limit;
+        }
+        if constexpr (views == 2) {
+            std::uint32_t room = 0;
+            FLOPTALLY_UNROLLED
+            for (std::uint32_t k = 0; k < group_size; ++k) {
+                room |= rows[1][k] - rows[0][k];
+            }
+            plain = plain && room >> 31U == 0;
+        }
+        return plain;
+    }
+
+    /// Moves a thread's sums from registers to its columns, so that what is rare has the registers.
+    static FLOPTALLY_HOST_DEVICE void move_to_columns(std::uint64_t (&sums)[columns], std::uint32_t& plain,
+                                                      std::uint64_t* own) {
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t seen = 0; seen < views; ++seen) {
+            own[seen * columns * threads] += plain * group_size;
+        }
+        plain = 0;
+        if constexpr (views == 1) {
+            FLOPTALLY_UNROLLED
+            for (std::uint32_t i = 1; i < columns; ++i) {
+                own[i * threads] += sums[i];
+                sums[i] = 0;
+            }
+        }
+    }
+    /// Makes the sums of the lengths themselves: L = m + 1, L² = m² + 2m + 1, and a side has n(n + 1)/2 + keys·(m − n)
+    /// pairs.
+    static FLOPTALLY_HOST_DEVICE void finish(const arguments& given, std::uint64_t* own) {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t seen = 0; seen < views; ++seen, own += columns * threads) {
+            const std::uint64_t last_rows = own[threads];
+            const std::uint64_t tokens = last_rows + own[0];
+            own[threads] = tokens;
+            own[2 * threads] += last_rows + tokens;
+            FLOPTALLY_ROLLED
+            for (std::uint32_t i = 0; i != Sides; ++i) {
+                const window_side& window = given.schema.sides[i];
+                std::uint64_t& sum = own[(3 + i) * threads];
+                sum = (sum + 2 * std::uint64_t{window.plain_keys} * last_rows) / 2 + (window.is_left ? tokens : 0);
+            }
+        }
+    }
+
+    /// Adds the sequences of a group that is not plain: refuses the wrong ones, and adds long ones at once, since they
+    /// do not fit the sums of a round.
+    static FLOPTALLY_HOST_DEVICE void add_one_by_one(const arguments& given, const length_list& list,
+                                                     std::uint32_t reals, std::uint32_t group, std::uint64_t* own) {
+        const bool wrong = reals == length_list::wrong_number;
+        const std::uint32_t begin = group * group_size;
+        const std::uint32_t end = wrong ? list.lead + 1 : begin + group_size;
+        FLOPTALLY_ROLLED
+        for (std::uint32_t at = begin < list.lead ? list.lead : begin; at < end; ++at) {
+            const std::uint32_t i = at - list.lead;
+            std::uint32_t length = 0;
+            std::uint32_t slot = 0;
+            if (wrong || (i < list.count && !list.take(i, reals, length, slot))) {
+                list.refuse_one(i, reals, record_after(given.schema, given.words), given.call);
+            } else if (slot > plain_limit) {
+                add_long(given, length, slot);
+            } else {
+                FLOPTALLY_ROLLED
+                for (std::uint32_t seen = 0; seen < views; ++seen) {
+                    const std::uint32_t rows[] = {(seen == 0 ? length : slot) - 1};
+                    if (rows[0] != ~std::uint32_t{0}) {
+                        own[seen * columns * threads] += 1;
+                        add_rows_to<Sides>(
+                            [&](std::uint32_t k) -> std::uint64_t& { return own[(seen * columns + k) * threads]; },
+                            given.schema, rows);
+                    }
+                }
+            }
+        }
+    }
+    static FLOPTALLY_HOST_DEVICE void add_long(const arguments& given, std::uint32_t length, std::uint32_t slot) {
+        const std::uint32_t of_view = 3 + given.schema.side_count;
+        FLOPTALLY_ROLLED
+        for (std::uint32_t column = 0; column < 2 * of_view; ++column) {
+            const std::uint32_t seen = column < of_view ? 0 : 1;
+            const std::uint32_t of = column - seen * of_view;
+            const std::uint32_t tokens = seen == 0 ? length : slot;
+            std::uint64_t amount = of == 0 ? 1 : std::uint64_t{tokens} * (of == 1 ? 1 : tokens);
+            if (of >= 3) {
+                const window_side& window = given.schema.sides[of - 3];
+                const std::uint32_t last = tokens - 1;
+                const std::uint32_t n = last < window.keys ? last : window.keys;
+                amount = std::uint64_t{n} * (n + 1) / 2 + std::uint64_t{window.keys} * (last - n) +
+                         (window.is_left ? tokens : 0);
+            }
+            add_word(given, seen, word_of(given, of), tokens == 0 ? 0 : amount);
+        }
+    }
+
+    /// The word of a column: of the sequences, tokens and squares, then of the sides.
+    [[nodiscard]] static FLOPTALLY_HOST_DEVICE std::uint32_t word_of(const arguments& given, std::uint32_t column) {
+        return column >= 3   ? given.schema.sides[column - 3].word
+               : column == 0 ? static_cast<std::uint32_t>(statistic::count)
+               : column == 1 ? static_cast<std::uint32_t>(statistic::tokens)
+                             : static_cast<std::uint32_t>(statistic::squares);
+    }
+    static FLOPTALLY_HOST_DEVICE void add_word(const arguments& given, std::uint32_t seen, std::uint32_t word,
+                                               std::uint64_t amount, bool wraps = false) {
+        if (add_overflows(given.words + seen * given.schema.stride() + word, amount) || wraps) {
+            atomic_or(&record_after(given.schema, given.words)->overflowed[seen], std::uint64_t{1} << word);
+        }
     }
 };
-
-/// A side of a window in which row i < L sees min(i, r − 1) keys has (n² − (2r − 1)n)/2 + (r − 1)L pairs, where n is
-/// min(L, r). Adds twice that without the last term, a number that is not positive, to `sum` modulo 2^64.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t capped_rows(const std::uint32_t (&lengths)[group_size],
-                                                                     std::uint32_t rows, std::uint64_t sum) {
-    std::uint32_t capped = 0;
-    FLOPTALLY_UNROLLED
-    for (std::size_t k = 0; k < group_size; ++k) {
-        const std::uint32_t n = lengths[k] < rows ? lengths[k] : rows;
-        capped += n;
-        sum += std::uint64_t{n} * n;
-    }
-    const auto factor = 1 - 2 * static_cast<std::int32_t>(rows);
-    return sum + static_cast<std::uint64_t>(std::int64_t{factor} * static_cast<std::int32_t>(capped));
-}
-/// The pairs of a window: from twice the sum that `capped_rows` makes of its sides, the term that it leaves out, and
-/// each query itself.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t pairs_of(const capped_window& window, std::uint64_t capped,
-                                                                  std::uint64_t tokens) {
-    const std::uint64_t keys = std::uint64_t{window.left} - 1 + (window.right != 0 ? window.right - 1 : 0);
-    return (capped + 2 * keys * tokens) / 2 + tokens;
-}
-
-/// Σ of a word over those of the eight lengths from `first` on whose bit is set in `chosen`; they are read again one by
-/// one.
-template <class Rules, class List>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 sum_of(const word_schema& schema, std::uint32_t word, const List& list,
-                                                   std::uint32_t seen, std::size_t first, std::uint32_t chosen) {
-    uint128 sum = 0;
-    // Each struct has a loop of its own, so that its constants are kept in registers in that loop only.
-    const auto add_each = [&](const auto& amount) {
-        FLOPTALLY_ROLLED
-        for (std::uint32_t k = 0; k < group_size; ++k) {
-            if ((chosen >> k & 1U) != 0) {
-                sum += amount(sequence{.length = list.length(first + k, seen)});
-            }
-        }
-    };
-    if (word < schema.before_masks) {
-        add_each([&](const sequence& s) { return amount_of(static_cast<statistic>(word), s); });
-        return sum;
-    }
-    with_struct_of(schema.masks[word - schema.before_masks], Rules{}, [&]<class Rule>(const Rule& made) {
-        if constexpr (adds_to_words<Rule, sequence>) {
-            add_each(made);
-        }
-    });
-    return sum;
-}
-
-/// A bit for each right length of a group that is not plain. The others are refused.
-template <class List, class Ref>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t right_ones(const List& list, const Ref& into, std::uint32_t call,
-                                                             std::size_t first) {
-    std::uint32_t right = 0;
-    FLOPTALLY_ROLLED
-    for (std::uint32_t k = 0; k < in_group(first, list.size()); ++k) {
-        refusal why{refused::length, 0};
-        if (list.find(first + k, why)) {
-            right |= std::uint32_t{1} << k;
-        } else {
-            refuse(into.refusals(), {call, first + k}, why);
-        }
-    }
-    return right;
-}
-
-/// The body of the kernel that adds a list of lengths.
-template <class Block, class List, class Ref>
-FLOPTALLY_HOST_DEVICE void add_list(const Block& block, List list, const Ref& into, std::uint32_t call) {
-    if constexpr (refusal why{refused::length, 0}; requires { list.begin(why); }) {
-        if (!list.begin(why)) {  // then nothing is counted
-            if (block.index() == 0 && block.thread() == 0) {
-                refuse(into.refusals(), {call, 0}, why, list.size());
-            }
-            return;
-        }
-    }
-    constexpr std::uint32_t views = List::shape.views;
-    const word_schema& schema = into.schema();
-    const block_columns<Block> sums(block, schema, views);
-    const std::size_t all = std::size_t{block.count()} * block.threads() * group_size;
-    FLOPTALLY_ROLLED
-    for (std::size_t round = 0; round < list.size(); round += groups_per_round * all) {
-        sums.clear();
-        thread_sums own[views];
-        const auto to_columns = [&] {
-            FLOPTALLY_UNROLLED
-            for (std::uint32_t seen = 0; seen < views; ++seen) {
-                own[seen].move_to(sums, seen);
-            }
-        };
-        const std::size_t next_round = round + groups_per_round * all;
-        const std::size_t end = next_round < list.size() ? next_round : list.size();
-        FLOPTALLY_ROLLED
-        for (std::size_t first = round + (std::size_t{block.index()} * block.threads() + block.thread()) * group_size;
-             first < end; first += all) {
-            std::uint32_t group[views][group_size];
-            const bool plain = list.load(first, group);
-            if (plain) {
-                FLOPTALLY_UNROLLED
-                for (std::uint32_t seen = 0; seen < views; ++seen) {
-                    own[seen].add(group[seen]);
-                    FLOPTALLY_ROLLED
-                    for (std::uint32_t i = 0; i < schema.window_count; ++i) {
-                        const capped_window& window = schema.windows[i];
-                        std::uint64_t& sum = sums.own(seen, window.column);
-                        std::uint64_t more = capped_rows(group[seen], window.left, sum);
-                        if (window.right != 0) {
-                            more = capped_rows(group[seen], window.right, more);
-                        }
-                        sum = more;
-                    }
-                }
-                if constexpr (List::bytes > 8) {
-                    to_columns();  // numbers of 64 bits in two lists need the registers
-                }
-                if (schema.others == 0) {
-                    continue;
-                }
-            }
-            to_columns();  // what follows takes many registers
-            const std::uint32_t chosen =
-                plain ? (std::uint32_t{1} << in_group(first, list.size())) - 1 : right_ones(list, into, call, first);
-            FLOPTALLY_ROLLED
-            for (std::uint32_t seen = 0; seen < (plain ? views : 2); ++seen) {
-                FLOPTALLY_ROLLED
-                for (std::uint32_t column = 0; column < schema.columns(); ++column) {
-                    const std::uint32_t word = schema.word_of(modality::text, column);
-                    if (plain ? (schema.others >> column & 1U) == 0 : !schema.is_of(modality::text, word)) {
-                        continue;
-                    }
-                    const uint128 more = sum_of<typename Ref::rules>(schema, word, list, seen, first, chosen);
-                    if (!plain) {
-                        into.add_to(seen, word, more);
-                    } else if (sums.add_overflows(seen, column, more)) {
-                        atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
-                    }
-                }
-            }
-        }
-        to_columns();
-        for (std::uint32_t seen = 0; seen < views; ++seen) {
-            const std::uint64_t tokens = sums.own(seen, static_cast<std::uint32_t>(statistic::tokens));
-            for (std::uint32_t i = 0; i < schema.window_count; ++i) {
-                std::uint64_t& sum = sums.own(seen, schema.windows[i].column);
-                sum = pairs_of(schema.windows[i], sum, tokens);
-            }
-        }
-        sums.add_to(into, modality::text);
-        block.sync();
-    }
-}
 
 }  // namespace floptally::detail

@@ -13,7 +13,8 @@
 /// (tests/cuda/emulated_block.hpp); shared words have the same meaning there.
 
 /// The pragma for loops over arrays that should lie in registers, which have no address.
-#if defined(__CUDA_ARCH__)
+#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
+#define FLOPTALLY_ON_DEVICE
 #define FLOPTALLY_UNROLLED _Pragma("unroll")
 #define FLOPTALLY_ROLLED _Pragma("unroll 1")
 #else
@@ -25,14 +26,6 @@ namespace floptally::detail {
 
 inline constexpr std::uint32_t warp_size = 32;
 
-/// The launch that a kernel that adds a list needs.
-struct block_shape {
-    std::uint32_t threads;   ///< few enough that the columns of every mask fit 48 KiB
-    std::uint32_t resident;  ///< blocks that have registers on a multiprocessor at once
-    std::uint32_t units;     ///< units that a block takes at once
-    std::uint32_t views;     ///< views that have columns of shared memory (block_sum.hpp); 0: no columns
-};
-
 /// The number of blocks and threads of a launch, and the words of shared memory of each block.
 struct launch_shape {
     std::uint32_t blocks = 1;
@@ -40,15 +33,14 @@ struct launch_shape {
     std::size_t shared_words = 0;
 };
 
-/// The launch for a list: no more blocks than there is work, than the device runs at once, or than `max_blocks`.
-template <class List>
-[[nodiscard]] launch_shape launch_of(const List& list, std::uint32_t columns, std::uint32_t multiprocessors,
-                                     std::uint32_t max_blocks = 0) {
-    constexpr block_shape block = List::shape;
-    const std::size_t wanted = list.size() / block.units + (list.size() % block.units != 0 ? 1U : 0U);
-    const std::size_t most = max_blocks != 0 ? max_blocks : block.resident * multiprocessors;
-    return {static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most)), block.threads,
-            std::max(block.views * columns * block.threads, block.threads / warp_size)};
+/// The launch for `units` units of work, of which a block of `Body` takes so many at once: no more blocks than there is
+/// work, than the device runs at once, or than `max_blocks`.
+template <class Body>
+[[nodiscard]] launch_shape launch_of(std::size_t units, std::size_t shared_words, std::uint32_t multiprocessors,
+                                     std::uint32_t max_blocks) {
+    const std::size_t wanted = units / Body::units + (units % Body::units != 0 ? 1U : 0U);
+    const std::size_t most = max_blocks != 0 ? max_blocks : Body::resident * multiprocessors;
+    return {static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most)), Body::threads, shared_words};
 }
 
 #if defined(__CUDACC__)
@@ -74,16 +66,27 @@ class cuda_block {
 
 /// Adds to a word and returns the value before.
 inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_add(std::uint64_t* word, std::uint64_t amount) {
-#if defined(__CUDA_ARCH__)
+#if defined(FLOPTALLY_ON_DEVICE)
     return atomicAdd(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(amount));
 #else
     return __atomic_fetch_add(word, amount, __ATOMIC_RELAXED);
 #endif
 }
 
+/// Sets a word to the larger of itself and `value`.
+inline FLOPTALLY_HOST_DEVICE void atomic_max(std::uint64_t* word, std::uint64_t value) {
+#if defined(FLOPTALLY_ON_DEVICE)
+    atomicMax(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(value));
+#else
+    std::uint64_t seen = __atomic_load_n(word, __ATOMIC_RELAXED);
+    while (seen < value && !__atomic_compare_exchange_n(word, &seen, value, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) {
+    }
+#endif
+}
+
 /// Sets bits of a word and returns the value before.
 inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_or(std::uint64_t* word, std::uint64_t bits) {
-#if defined(__CUDA_ARCH__)
+#if defined(FLOPTALLY_ON_DEVICE)
     return atomicOr(reinterpret_cast<unsigned long long*>(word), static_cast<unsigned long long>(bits));
 #else
     return __atomic_fetch_or(word, bits, __ATOMIC_ACQ_REL);
@@ -97,7 +100,7 @@ inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64
 
 /// The current value of a word that other threads write.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint64_t atomic_load(const std::uint64_t* word) {
-#if defined(__CUDA_ARCH__)
+#if defined(FLOPTALLY_ON_DEVICE)
     return *static_cast<const volatile std::uint64_t*>(word);
 #else
     return __atomic_load_n(word, __ATOMIC_ACQUIRE);
@@ -106,7 +109,7 @@ inline FLOPTALLY_HOST_DEVICE bool add_overflows(std::uint64_t* word, std::uint64
 
 /// Writes a word that another processor may be reading.
 inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_t value) {
-#if defined(__CUDA_ARCH__)
+#if defined(FLOPTALLY_ON_DEVICE)
     *static_cast<volatile std::uint64_t*>(word) = value;
 #else
     __atomic_store_n(word, value, __ATOMIC_RELAXED);
@@ -116,7 +119,7 @@ inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_
 /// A fence: every processor sees the earlier writes of this thread, and those of its block before a barrier, before the
 /// later writes of this thread.
 inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
-#if defined(__CUDA_ARCH__)
+#if defined(FLOPTALLY_ON_DEVICE)
     __threadfence_system();
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

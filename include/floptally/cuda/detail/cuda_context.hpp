@@ -1,46 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <cuda.h>
 #include <cuda_runtime_api.h>
 #include <memory>
-#include <span>
 #include <string>
-#include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file
-/// The device that owns memory, its memory, and host memory that it writes to.
+/// The device that owns memory, whichever is current.
 
 namespace floptally::detail {
 
-/// A function of the driver, found by its name through the runtime, so that no library is linked.
-template <class Function>
-[[nodiscard]] Function driver_function(const char* name) {
-    void* found = nullptr;
-    cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-    require_cuda(cudaGetDriverEntryPointByVersion(name, &found, 12000, cudaEnableDefault, &result), name);
-#else
-    require_cuda(cudaGetDriverEntryPoint(name, &found, cudaEnableDefault, &result), name);
-#endif
-    if (result != cudaDriverEntryPointSuccess || found == nullptr) {
-        throw error(name, "this driver does not have it");
-    }
-    return reinterpret_cast<Function>(found);
-}
+/// The functions of the driver that make a context current, found by name through the runtime, so that no library is
+/// linked.
+struct context_functions {
+    CUresult (*retain)(CUcontext*, CUdevice) = found<CUresult (*)(CUcontext*, CUdevice)>("cuDevicePrimaryCtxRetain");
+    CUresult (*release)(CUdevice) = found<CUresult (*)(CUdevice)>("cuDevicePrimaryCtxRelease");
+    CUresult (*push)(CUcontext) = found<CUresult (*)(CUcontext)>("cuCtxPushCurrent");
+    CUresult (*pop)(CUcontext*) = found<CUresult (*)(CUcontext*)>("cuCtxPopCurrent");
 
-/// Throws where a call of the driver failed; `call` is its name.
-inline void require_driver(CUresult status, const char* call) {
-    if (status != CUDA_SUCCESS) {
-        throw error(call, "CUresult " + std::to_string(static_cast<int>(status)));
+    [[nodiscard]] static const context_functions& of_driver() {
+        static const context_functions all;
+        return all;
     }
-}
+
+  private:
+    template <class Function>
+    [[nodiscard]] static Function found(const char* name) {
+        void* function = nullptr;
+        cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+        require_cuda(cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result), name);
+#else
+        require_cuda(cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &result), name);
+#endif
+        if (result != cudaDriverEntryPointSuccess || function == nullptr) {
+            throw error(name, "this driver does not have it");
+        }
+        return reinterpret_cast<Function>(function);
+    }
+};
 
 /// The number of the device that is current in this thread.
 [[nodiscard]] inline int current_cuda_device() {
@@ -55,13 +57,10 @@ inline void require_driver(CUresult status, const char* call) {
 /// hundred MiB of GPU 0 for each rank that has never used it.
 class owned_device {
   public:
-    explicit owned_device(int number) : number_(number), pop_(driver_function<pop>("cuCtxPopCurrent")) {
-        const auto retain = driver_function<CUresult (*)(CUcontext*, CUdevice)>("cuDevicePrimaryCtxRetain");
-        const auto release = driver_function<CUresult (*)(CUdevice)>("cuDevicePrimaryCtxRelease");
-        push_ = driver_function<push>("cuCtxPushCurrent");
+    explicit owned_device(int number) : number_(number), functions_(&context_functions::of_driver()) {
         CUcontext context = nullptr;
-        require_driver(retain(&context, number), "cuDevicePrimaryCtxRetain");
-        context_ = {context, [release, number](CUcontext) { release(number); }};
+        require_driver(functions_->retain(&context, number), "cuDevicePrimaryCtxRetain");
+        context_ = {context, [release = functions_->release, number](CUcontext) { release(number); }};
     }
 
     [[nodiscard]] int number() const noexcept { return number_; }
@@ -84,8 +83,8 @@ class owned_device {
       private:
         scope(const owned_device& device, int current) {
             if (current != device.number_) {
-                require_driver(device.push_(device.context_.get()), "cuCtxPushCurrent");
-                pop_ = device.pop_;
+                require_driver(device.functions_->push(device.context_.get()), "cuCtxPushCurrent");
+                pop_ = device.functions_->pop;
             }
         }
         static int require_own(const owned_device& device, cudaStream_t stream) {
@@ -103,12 +102,15 @@ class owned_device {
     };
 
   private:
-    using push = CUresult (*)(CUcontext);
-    using pop = CUresult (*)(CUcontext*);
+    /// Throws where a call of the driver failed; `call` is its name.
+    static void require_driver(CUresult status, const char* call) {
+        if (status != CUDA_SUCCESS) {
+            throw error(call, "CUresult " + std::to_string(static_cast<int>(status)));
+        }
+    }
 
     int number_;
-    push push_ = nullptr;
-    pop pop_;
+    const context_functions* functions_;
     std::shared_ptr<CUctx_st> context_;
 };
 
@@ -119,63 +121,6 @@ inline void refuse_capture(cudaStream_t stream, const char* call, const char* wh
     if (status != cudaStreamCaptureStatusNone) {
         throw error(call, why);
     }
-}
-
-/// Waits until a device has done all work queued on it, since kernels may use memory that is being freed. The runtime
-/// does not promise to wait itself.
-inline void finish_work_of(int device) noexcept {
-    try {
-        const owned_device owner(device);
-        const owned_device::scope on(owner);
-        forget_cuda_error(cudaDeviceSynchronize());
-    } catch (const error&) {  // the process ends, and so the driver
-    }
-}
-
-/// A deleter that frees memory by `Free` after the device that uses it has done its work.
-template <auto Free>
-struct given_back {
-    int device = 0;
-    void operator()(void* memory) const noexcept {
-        finish_work_of(device);
-        forget_cuda_error(Free(memory));
-    }
-};
-
-/// Owned memory of a device, of which `pinned_words` are on the host.
-template <class T>
-using device_array = std::unique_ptr<T[], given_back<cudaFree>>;
-using device_words = device_array<std::uint64_t>;
-using pinned_words = std::unique_ptr<std::uint64_t[], given_back<cudaFreeHost>>;
-
-/// A copy of host values in device memory, for kernels to read. It is complete when this returns: a copy from pageable
-/// memory may be on its way when cudaMemcpy returns, and streams that do not wait for the default one would not wait
-/// for it.
-template <class T>
-[[nodiscard]] device_array<T> copied_to_device(std::span<const T> values) {
-    void* memory = nullptr;
-    require_cuda(cudaMalloc(&memory, values.size_bytes()), "cudaMalloc");
-    device_array<T> copy(static_cast<T*>(memory), {current_cuda_device()});
-    require_cuda(cudaMemcpy(copy.get(), values.data(), values.size_bytes(), cudaMemcpyHostToDevice), "cudaMemcpy");
-    require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
-    return copy;
-}
-
-/// Device memory of `count` words, all 0.
-[[nodiscard]] inline device_words make_device_words(std::size_t count) {
-    const std::vector<std::uint64_t> zeros(count);
-    return copied_to_device(std::span(zeros));
-}
-
-/// Pinned host memory of `count` words, all 0. It is mapped, so that a kernel can write to it at the host's address
-/// (which all devices of 64-bit programs share) and a captured launch can write to another place on each replay.
-[[nodiscard]] inline pinned_words make_pinned_words(std::size_t count) {
-    void* memory = nullptr;
-    require_cuda(cudaHostAlloc(&memory, count * sizeof(std::uint64_t), cudaHostAllocMapped | cudaHostAllocPortable),
-                 "cudaHostAlloc");
-    pinned_words words(static_cast<std::uint64_t*>(memory), {current_cuda_device()});
-    std::fill_n(words.get(), count, 0);
-    return words;
 }
 
 }  // namespace floptally::detail

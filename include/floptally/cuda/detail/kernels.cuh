@@ -1,101 +1,114 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/cuda/detail/add_lengths.hpp>
-#include <floptally/cuda/detail/add_units.hpp>
-#include <floptally/cuda/detail/attention_rows.hpp>
 #include <floptally/cuda/detail/block.hpp>
-#include <floptally/cuda/detail/fill_message.hpp>
-#include <floptally/cuda/detail/refusals.hpp>
-#include <floptally/cuda/detail/snapshots.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
-#include <floptally/cuda/device_tally_ref.hpp>
+#include <floptally/cuda/detail/cuda_context.hpp>
 
 /// @file
-/// The kernels, each of which runs the body from its header over a block, and their launches.
+/// The kernels, each of which runs a body from its header over a block, and a device by the runtime that launches them.
+
+/// What each library of a process has for itself, as it has a runtime of its own where that is linked statically: a
+/// kernel that another library registered is none of it.
+#define FLOPTALLY_OF_LIBRARY [[gnu::visibility("hidden")]]
 
 namespace floptally::detail {
 
-/// The tally that a kernel adds to: the words of both views and the record after them. Its schema is among the kernel's
-/// parameters, which lie in constant memory.
-template <class Rules>
-[[nodiscard]] __device__ basic_device_tally_ref<Rules> tally_at(const word_schema& schema, std::uint64_t* words) {
-    return {&schema, words, reinterpret_cast<refusal_record*>(words + schema.size())};
+/// The kernel of a body. Its arguments lie in constant memory.
+template <class Body>
+FLOPTALLY_OF_LIBRARY __global__ void __launch_bounds__(Body::threads, Body::resident)
+    kernel_of(const __grid_constant__ typename Body::arguments given) {
+    Body::run(cuda_block{}, given);
 }
 
-/// The kernel that adds a list: of lengths, a pack, units, or rows of flags.
-template <class Rules, class List>
-__global__ void __launch_bounds__(List::shape.threads, List::shape.resident)
-    add_list_kernel(List list, const __grid_constant__ word_schema schema, std::uint64_t* words, std::uint32_t call) {
-    add_list(cuda_block{}, list, tally_at<Rules>(schema, words), call);
-}
-
-/// The words of a tally that the host has counted, as a kernel takes them.
-struct counted_words {
-    std::uint64_t words[2 * word_schema::most];
-};
-
-/// The kernel that adds the words of a tally that the host has counted.
-template <class Rules>
-__global__ void add_counted_kernel(const __grid_constant__ counted_words counted,
-                                   const __grid_constant__ word_schema schema, std::uint64_t* words) {
-    const basic_device_tally_ref<Rules> into = tally_at<Rules>(schema, words);
-    for (std::uint32_t word = threadIdx.x; word < into.size(); word += blockDim.x) {
-        into.add_to(word / schema.stride(), word % schema.stride(), counted.words[word]);
-    }
-}
-
-/// The kernel of `take_snapshot`.
-template <class Unused = void>
-__global__ void take_snapshot_kernel(std::uint64_t* words, snapshot_slots slots, bool reset) {
-    take_snapshot(cuda_block{}, words, slots, reset);
-}
-
-/// The kernel of `fill_message`.
-template <class Unused = void>
-__global__ void fill_message_kernel(const std::uint64_t* words, const refusal_record* record, message_parts parts,
-                                    bool refuses, std::uint64_t* to) {
-    fill_message(cuda_block{}, words, *record, parts, refuses, to);
-}
-
-/// The kernels that this program launches, listed before its main begins.
-inline std::vector<const void*>& kernels_of_program() {
+/// The kernels that this library launches, listed before its main begins.
+FLOPTALLY_OF_LIBRARY inline std::vector<const void*>& kernels_of_library() {
     static std::vector<const void*> all;
     return all;
 }
 /// True once a kernel is in that list, which its mention here puts it on.
-template <auto Kernel>
-inline const bool is_listed = [] {
-    kernels_of_program().push_back(reinterpret_cast<const void*>(Kernel));
+template <class Body>
+FLOPTALLY_OF_LIBRARY inline const bool is_listed = [] {
+    kernels_of_library().push_back(reinterpret_cast<const void*>(&kernel_of<Body>));
     return true;
 }();
 
-/// Loads the kernels on the current device. Otherwise the runtime loads a kernel at its first launch, which may wait
-/// for the device and is not allowed in a capture.
-inline void load_kernels() {
-    for (const void* const kernel : kernels_of_program()) {
-        cudaFuncAttributes unused{};
-        require_cuda(cudaFuncGetAttributes(&unused, kernel), "cudaFuncGetAttributes");
-    }
-}
+/// A device by the runtime: for `device_words`. All but `launch` works on the current device.
+class cuda_api : public owned_device {
+  public:
+    using stream = cudaStream_t;
 
-/// Launches a kernel on a stream of the current device and checks the launch; `name` is the name in errors.
-template <auto Kernel, class... Arguments>
-void launch(const launch_shape& shape, cudaStream_t stream, std::string_view name, Arguments&&... arguments) {
-    static_cast<void>(&is_listed<Kernel>);
-    cudaLaunchConfig_t config{};
-    config.gridDim = dim3(shape.blocks);
-    config.blockDim = dim3(shape.threads);
-    config.dynamicSmemBytes = shape.shared_words * sizeof(std::uint64_t);
-    config.stream = stream;
-    require_cuda(cudaLaunchKernelEx(&config, Kernel, std::forward<Arguments>(arguments)...), name);
-}
+    /// The device that is current. Loads the kernels there: the runtime would load one at its first launch, which may
+    /// wait for the device and is not allowed in a capture.
+    FLOPTALLY_OF_LIBRARY cuda_api() : owned_device(current_cuda_device()) {
+        for (const void* const kernel : kernels_of_library()) {
+            cudaFuncAttributes unused{};
+            require_cuda(cudaFuncGetAttributes(&unused, kernel), "cudaFuncGetAttributes");
+        }
+        int found = 0;
+        require_cuda(cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, number()),
+                     "cudaDeviceGetAttribute");
+        multiprocessors_ = static_cast<std::uint32_t>(found);
+    }
+
+    [[nodiscard]] std::uint32_t multiprocessors() const { return multiprocessors_; }
+
+    [[nodiscard]] static void* allocate(std::size_t bytes) {
+        void* memory = nullptr;
+        require_cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
+        return memory;
+    }
+    static void release(void* memory) noexcept { forget_cuda_error(cudaFree(memory)); }
+    /// Memory of the host that kernels can write to.
+    [[nodiscard]] static void* allocate_pinned(std::size_t bytes) {
+        void* memory = nullptr;
+        require_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
+        return memory;
+    }
+    static void release_pinned(void* memory) noexcept { forget_cuda_error(cudaFreeHost(memory)); }
+    /// The address by which a device sees pinned memory: all of a 64-bit program share the host's.
+    [[nodiscard]] static std::uint64_t* seen_by_device(std::uint64_t* pinned) { return pinned; }
+
+    /// Copies to the device, and waits: from pageable memory the copy may be on its way when cudaMemcpy returns, and
+    /// streams that do not wait for the default one would not wait for it.
+    static void copy_to_device(void* to, const void* from, std::size_t bytes) {
+        require_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+        require_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+    }
+    /// Copies to the host behind what is queued on the stream, and waits for it.
+    static void copy_to_host(void* to, const void* from, std::size_t bytes, cudaStream_t on) {
+        require_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync");
+        require_cuda(cudaStreamSynchronize(on), "cudaStreamSynchronize");
+    }
+    static void set_to_zero(void* memory, std::size_t bytes, cudaStream_t on) {
+        require_cuda(cudaMemsetAsync(memory, 0, bytes, on), "cudaMemsetAsync");
+    }
+    static void refuse_capture(cudaStream_t on, const char* call, const char* why) {
+        detail::refuse_capture(on, call, why);
+    }
+    /// Waits for the work of a stream at the end of its owner.
+    static void finish(cudaStream_t on) noexcept { forget_cuda_error(cudaStreamSynchronize(on)); }
+
+    template <class Body>
+    FLOPTALLY_OF_LIBRARY static void launch(const launch_shape& shape, cudaStream_t on, std::string_view name,
+                                            const typename Body::arguments& given) {
+        static_cast<void>(&is_listed<Body>);
+        cudaLaunchConfig_t config{};
+        config.gridDim = dim3(shape.blocks);
+        config.blockDim = dim3(shape.threads);
+        config.dynamicSmemBytes = shape.shared_words * sizeof(std::uint64_t);
+        config.stream = on;
+        require_cuda(cudaLaunchKernelEx(&config, &kernel_of<Body>, given), name);
+    }
+
+  private:
+    std::uint32_t multiprocessors_ = 0;
+};
 
 }  // namespace floptally::detail

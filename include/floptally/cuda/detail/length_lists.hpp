@@ -11,279 +11,197 @@
 #include <floptally/batch/packed.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/sequence.hpp>
 
 /// @file
-/// Lengths in device memory, eight at a time where all eight are plain, else one by one. A list of them has
-/// - `shape`: of its blocks, with `views`: 1 where every sequence fills its slot, else 2;
-/// - `bytes` that are read for each;
-/// - `size()`: how many there are;
-/// - `load(first, group)`: the eight of each view from `first` on, a multiple of 8, 0 for those after the last; says
-///   whether all are surely right and below `plain_limit`, without which the group means nothing;
-/// - `find(i, why)`: whether number i is right, or why not; `length(i, seen)`: of each view, where it is.
+/// Lists in device memory, as values: one type for the integers of every width, so that what is rare is compiled once.
 
 namespace floptally::detail {
 
-inline constexpr std::size_t group_size = 8;
+/// Integers in device memory, and the name that errors give them.
+struct number_list {
+    const void* numbers = nullptr;  ///< null: all zeros
+    std::uint8_t bytes = 4;
+    bool is_signed = true;
+    listed field{};
 
-/// Loads 16 bytes of integers, aligned to 16 bytes, in one load.
-template <std::integral T>
-FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
-    constexpr std::size_t count = 16 / sizeof(T);
-#if defined(__CUDA_ARCH__)
-    const uint4 loaded = *reinterpret_cast<const uint4*>(from);
-    const std::uint32_t words[] = {loaded.x, loaded.y, loaded.z, loaded.w};
-    FLOPTALLY_UNROLLED
-    for (std::size_t k = 0; k < count; ++k) {
-        if constexpr (sizeof(T) == 8) {
-            to[k] = static_cast<T>(words[2 * k] | (std::uint64_t{words[2 * k + 1]} << 32U));
-        } else {
-            constexpr std::size_t in_word = 4 / sizeof(T);
-            to[k] = static_cast<T>(words[k / in_word] >> (8 * sizeof(T) * (k % in_word)));
-        }
+    number_list() = default;
+    template <integer T>
+    number_list(const T* from, listed name)
+        : numbers(from), bytes(sizeof(T)), is_signed(std::is_signed_v<T>), field(name) {}
+
+    /// The 16 bytes that its first number lies in, and the numbers before it there.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE const void* aligned() const {
+        return static_cast<const char*>(numbers) - reinterpret_cast<std::uintptr_t>(numbers) % 16;
     }
-#else
-    std::copy_n(from, count, to);
-#endif
-}
+    [[nodiscard]] std::uint32_t lead() const {
+        return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(numbers) % 16 / bytes);
+    }
+
+    /// Number `i`, with its sign where it has one.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t operator[](std::size_t i) const {
+        if (bytes == 8) {
+            return static_cast<const std::uint64_t*>(numbers)[i];
+        }
+        const std::uint32_t narrow = static_cast<const std::uint32_t*>(numbers)[i];
+        return is_signed ? static_cast<std::uint64_t>(std::int64_t{static_cast<std::int32_t>(narrow)}) : narrow;
+    }
+    /// Sets `length` to number `i`, or with boundaries to the difference of the next one and it; false where that can
+    /// be no length.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool length_at(std::size_t i, bool by_boundaries, std::uint32_t& length) const {
+        const std::uint64_t begin = by_boundaries ? (*this)[i] : 0;
+        const std::uint64_t end = (*this)[by_boundaries ? i + 1 : i];
+        length = static_cast<std::uint32_t>(end - begin);
+        const bool negative = is_signed && static_cast<std::int64_t>(begin | end) < 0;
+        return !negative && end >= begin && end - begin <= max_sequence_length && (i != 0 || begin == 0);
+    }
+};
 
 /// True where memory is aligned to 16 bytes.
 [[nodiscard]] inline bool lies_on_16_bytes(const void* memory) {
     return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0;
 }
 
+/// How the slots of a list of sequences are given.
+enum class slots_by : std::uint8_t { sequence, row, boundaries };
+
+/// Sequences and their slots: lengths as given, or the boundaries between them. Those from `num_real` on hold no real
+/// token, and the list of the real ones may end there; the number is given by the host or is a word of the device.
+struct length_list {
+    /// The most sequences, so that a number of them and of what one group has more fits 32 bits.
+    static constexpr std::uint32_t most = 0xFFFF'FF00U;
+
+    number_list real{};
+    number_list slots{};
+    number_list told{};             ///< the number of real sequences on the device; null: `num_real`
+    std::uint32_t listed_real = 0;  ///< sequences that `real` has
+    std::uint32_t count = 0;        ///< sequences, with those that are not real
+    std::uint32_t num_real = ~std::uint32_t{0};
+    std::uint32_t row_length = 0;  ///< of slots by row
+    bool by_boundaries = false;
+    /// −1, by which a length becomes its last row: as an argument, since the difference of three is one instruction.
+    std::uint32_t last_row = ~std::uint32_t{0};
+    std::uint32_t lead = 0;  ///< numbers before the first in its 16 bytes
+    bool has_groups = true;  ///< false where the two lists begin differently in theirs
+    slots_by slot = slots_by::sequence;
+
+    /// The number of real sequences; `wrong_number` where a device's number is wrong: then nothing is counted.
+    static constexpr std::uint32_t wrong_number = ~std::uint32_t{0};
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t find_real() const {
+        if (told.numbers == nullptr) {
+            return num_real < listed_real ? num_real : listed_real;
+        }
+        const std::uint64_t real_ones = told[0];  // a negative one is above all
+        return real_ones <= count ? static_cast<std::uint32_t>(real_ones) : wrong_number;
+    }
+
+    /// Sequence `i` and its slot; false where they are wrong.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::uint32_t i, std::uint32_t reals, std::uint32_t& length,
+                                                  std::uint32_t& slot_length) const {
+        length = 0;
+        bool right = i >= listed_real || real.length_at(i, by_boundaries, length);
+        slot_length = slot == slots_by::row ? row_length : length;
+        if (slot == slots_by::boundaries) {
+            right = slots.length_at(i, true, slot_length) && right;
+        }
+        length = i < reals ? length : 0;
+        return right && length <= slot_length;
+    }
+    /// Refuses sequence `i`, of which the host finds the reason in the numbers; or all for the number of real ones.
+    FLOPTALLY_HOST_DEVICE void refuse_one(std::uint32_t i, std::uint32_t reals, refusal_record* record,
+                                          std::uint32_t call) const {
+        refusal_head head{refused::listed, real.field,
+                          (real.is_signed ? refusal_head::is_signed : 0) |
+                              (by_boundaries ? refusal_head::by_boundaries : 0) |
+                              (slot == slots_by::row ? refusal_head::in_row : 0) |
+                              (slot == slots_by::boundaries ? refusal_head::in_slot : 0) |
+                              (slots.is_signed ? refusal_head::slots_are_signed : 0) |
+                              (i < listed_real ? refusal_head::has_real : 0) | (i < reals ? refusal_head::is_real : 0)};
+        const bool wrong = reals == wrong_number;
+        if (wrong) {
+            head = {refused::num_real_seqs, {}, told.is_signed ? refusal_head::is_signed : 0};
+        }
+        const auto number = [&](std::uint32_t k) -> std::uint64_t {
+            if (wrong) {
+                return k == 0 ? told[0] : count;
+            }
+            if (k < 2) {
+                return i < listed_real && (k == 0 || by_boundaries) ? real[i + k] : 0;
+            }
+            return slot == slots_by::boundaries ? slots[i + k - 2] : row_length;
+        };
+        refuse_numbers(record, {call, i}, head, 4, number, wrong ? count : 1);
+    }
+};
+
+/// Sequences that fill their slots, by their lengths.
 template <integer T>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_negative(T value) {
-    if constexpr (std::is_signed_v<T>) {
-        return value < 0;
+[[nodiscard]] length_list listed_lengths(const T* lengths, std::size_t count, listed field = listed::lengths) {
+    if (count > length_list::most) {
+        refuse(name_of(field), {"has ", count, " sequences, above ", length_list::most});
+    }
+    length_list all{.real = {lengths, field},
+                    .listed_real = static_cast<std::uint32_t>(count),
+                    .count = static_cast<std::uint32_t>(count)};
+    all.lead = all.real.lead();
+    return all;
+}
+/// Sequences that fill their slots, by their boundaries.
+template <integer T>
+[[nodiscard]] length_list listed_boundaries(const T* boundaries, std::size_t count, listed field = listed::cu_seqlens) {
+    if (count == 0) {
+        throw error(name_of(field), "needs at least one boundary");
+    }
+    length_list all = listed_lengths(boundaries, count - 1, field);
+    all.by_boundaries = true;
+    return all;
+}
+/// The rows of a BSHD batch by their lengths.
+template <integer T>
+[[nodiscard]] length_list padded_rows_of(const T* lengths, std::size_t count, std::uint64_t row_length) {
+    require_row_length(row_length);
+    length_list rows = listed_lengths(lengths, count);
+    rows.slot = slots_by::row;
+    rows.row_length = static_cast<std::uint32_t>(row_length);
+    return rows;
+}
+
+/// A pack by the boundaries of its sequences and of its slots; there may be more of these.
+[[nodiscard]] inline length_list in_slots(length_list pack, const length_list& slots) {
+    pack.slots = slots.real;
+    pack.slot = slots_by::boundaries;
+    pack.has_groups = pack.lead == slots.lead;
+    pack.count = slots.count;
+    return pack;
+}
+/// A pack with as many boundaries of sequences as of slots, of which the first `num_real_seqs` are real: a number, or a
+/// word of the device.
+template <integer T, integer S, class Number>
+[[nodiscard]] length_list pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
+                                  Number num_real_seqs) {
+    length_list pack = in_slots(listed_boundaries(cu_seqlens, count),
+                                listed_boundaries(cu_seqlens_padded, count, listed::cu_seqlens_padded));
+    if constexpr (std::is_pointer_v<Number>) {
+        pack.told = {num_real_seqs, {}};
     } else {
-        return false;
-    }
-}
-
-/// True where a number can be the length of a sequence.
-template <integer T>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool is_length(T value) {
-    return !is_negative(value) && static_cast<std::make_unsigned_t<T>>(value) <= max_sequence_length;
-}
-
-/// The number of elements in the group of eight from `first` on, of a list of `count`.
-[[nodiscard]] inline FLOPTALLY_HOST_DEVICE std::uint32_t in_group(std::size_t first, std::size_t count) {
-    const std::size_t left = count > first ? count - first : 0;
-    return static_cast<std::uint32_t>(left < group_size ? left : group_size);
-}
-
-/// A list of lengths as given, or of the boundaries between them.
-template <integer T, bool AreBoundaries>
-class listed_numbers {
-    using bits = std::make_unsigned_t<T>;
-    static constexpr std::size_t per_group = group_size + (AreBoundaries ? 1 : 0);
-
-  public:
-    static constexpr block_shape shape{.threads = 256, .resident = 5, .units = 256 * group_size, .views = 1};
-    static constexpr std::size_t bytes = sizeof(T);
-    using unit = sequence;
-
-    /// A list of `count` numbers; `field` is its name in errors, a text of the host.
-    listed_numbers(const T* numbers, std::size_t count, const char* field = AreBoundaries ? "cu_seqlens" : "lengths")
-        : numbers_(numbers), count_(count), field_(field), aligned_(lies_on_16_bytes(numbers)) {
-        if (AreBoundaries && count == 0) {
-            throw error(field, "needs at least one boundary");
+        const auto real_ones = static_cast<std::size_t>(num_real_seqs);
+        if (real_ones != all_sequences && real_ones > pack.count) {
+            refuse_real_sequences(num_real_seqs, pack.count);
         }
+        pack.num_real = static_cast<std::uint32_t>(std::min<std::size_t>(real_ones, pack.count));
     }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return count_ - (AreBoundaries ? 1 : 0); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
-        T at[per_group];
-        if (aligned_ && first + group_size <= size()) {
-            const T* const from = numbers_ + first;
-            FLOPTALLY_UNROLLED
-            for (std::size_t k = 0; k < group_size; k += 16 / sizeof(T)) {
-                load_16_bytes(from + k, at + k);
-            }
-            if constexpr (AreBoundaries) {
-                at[group_size] = from[group_size];
-            }
-        } else {
-            const std::uint32_t left = in_group(first, size());
-            const T* const from = numbers_ + (left != 0 ? first : size());
-            for (std::uint32_t k = 0; k < per_group; ++k) {
-                at[k] = AreBoundaries || k < left ? from[k < left ? k : left] : T{0};
-            }
-        }
-        bits differences = 0;
-        bits signs = static_cast<bits>(at[0]);
-        const bits start = first == 0 ? signs : 0;
-        FLOPTALLY_UNROLLED
-        for (std::size_t k = 0; k < group_size; ++k) {
-            const bits end = static_cast<bits>(at[k + per_group - group_size]);
-            const bits length = AreBoundaries ? end - static_cast<bits>(at[k]) : end;
-            signs |= end;
-            differences |= length;
-            group[0][k] = static_cast<std::uint32_t>(length);
-        }
-        // Boundaries without their sign bit are so small that no difference wraps.
-        const bits wrong = AreBoundaries ? (signs >> (8 * sizeof(T) - 1)) | start : 0;
-        return (differences / plain_limit | wrong) == 0;  // one comparison
-    }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
-        const T number = numbers_[i];
-        if constexpr (AreBoundaries) {
-            const T end = numbers_[i + 1];
-            if (i == 0 && number != 0) {
-                why = {refused::start, number, 0, field_};
-                return false;
-            }
-            if (is_negative(number) || end < number ||
-                static_cast<bits>(end) - static_cast<bits>(number) > max_sequence_length) {
-                why = {refused::boundary, end, static_cast<std::uint64_t>(number), field_};
-                return false;
-            }
-        } else if (!is_length(number)) {
-            why = {refused::length, number, 0, field_};
-            return false;
-        }
-        return true;
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t /*seen*/ = 0) const {
-        const bits start = AreBoundaries ? static_cast<bits>(numbers_[i]) : 0;
-        return static_cast<std::uint32_t>(static_cast<bits>(numbers_[i + (AreBoundaries ? 1 : 0)]) - start);
-    }
-    /// The refusal of a sequence that does not fit its slot, where this list gives the slots.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal no_room(std::uint32_t real, std::uint32_t slot) const {
-        return {refused::slot, real, slot, field_};
-    }
-
-  private:
-    const T* numbers_;
-    std::size_t count_;
-    const char* field_;
-    bool aligned_;
-};
-template <integer T>
-using listed_lengths = listed_numbers<T, false>;
-template <integer T>
-using listed_boundaries = listed_numbers<T, true>;
-
-/// Slots of one length: the rows of a BSHD batch.
-struct equal_slots {
-    static constexpr std::size_t bytes = 0;
-    std::size_t rows;
-    std::uint32_t row_length;
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return rows; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
-        const std::uint32_t left = in_group(first, rows);
-        FLOPTALLY_UNROLLED
-        for (std::uint32_t k = 0; k < group_size; ++k) {
-            group[0][k] = k < left ? row_length : 0;
-        }
-        return row_length < plain_limit;
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t /*i*/, refusal& /*why*/) const { return true; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t /*i*/) const { return row_length; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal no_room(std::uint32_t real, std::uint32_t slot) const {
-        return {refused::in_row, real, slot};
-    }
-};
-
-/// Sequences and their slots. Those from `num_real` on hold no real token, and the list of the real ones may end there;
-/// the number is given by the host or is a word of the device.
-template <class Real, class Slots, integer N = std::int32_t>
-class padded {
-  public:
-    static constexpr block_shape shape{.threads = 128, .resident = 10, .units = 128 * group_size, .views = 2};
-    static constexpr std::size_t bytes = Real::bytes + Slots::bytes;
-    using unit = sequence;
-
-    padded(const Real& real, const Slots& slots, std::size_t num_real = all_sequences)
-        : real_(real), slots_(slots), num_real_(std::min(num_real, real.size())) {}
-    padded(const Real& real, const Slots& slots, const N* num_real) : real_(real), slots_(slots), told_(num_real) {}
-
-    /// Reads the number of real sequences from the device, before any other call; where it is wrong, returns false with
-    /// the reason.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool begin(refusal& why) {
-        if (told_ != nullptr) {
-            const N told = *told_;
-            if (is_negative(told) || static_cast<std::make_unsigned_t<N>>(told) > size()) {
-                why = {refused::num_real_seqs, told, size()};
-                return false;
-            }
-            num_real_ = static_cast<std::size_t>(told);
-        }
-        return true;
-    }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::size_t size() const { return slots_.size(); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool load(std::size_t first, std::uint32_t (*group)[group_size]) const {
-        bool plain = real_.load(first, group);
-        plain = slots_.load(first, group + 1) && plain;
-        const std::uint32_t left = in_group(first, num_real_);
-        FLOPTALLY_UNROLLED
-        for (std::uint32_t k = 0; k < group_size; ++k) {
-            group[0][k] = k < left ? group[0][k] : 0;
-            plain = plain && group[0][k] <= group[1][k];
-        }
-        return plain;
-    }
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool find(std::size_t i, refusal& why) const {
-        if ((i < real_.size() && !real_.find(i, why)) || !slots_.find(i, why)) {
-            return false;
-        }
-        if (length(i, 1) < length(i, 0)) {
-            why = slots_.no_room(length(i, 0), length(i, 1));
-            return false;
-        }
-        return true;
-    }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t length(std::size_t i, std::uint32_t seen) const {
-        return seen == 1 ? slots_.length(i) : i < num_real_ ? real_.length(i) : 0;
-    }
-
-  private:
-    Real real_;
-    Slots slots_;
-    std::size_t num_real_ = 0;
-    const N* told_ = nullptr;
-};
-
-/// A pack by the boundaries of its sequences and of their slots; `padded_rows` are the rows of a BSHD batch by their
-/// lengths.
-template <integer T, integer S, integer N = std::int32_t>
-using padded_boundaries = padded<listed_boundaries<T>, listed_boundaries<S>, N>;
-template <integer T>
-using padded_rows = padded<listed_lengths<T>, equal_slots>;
-
-/// A pack with as many boundaries of sequences as of slots, of which the first `num_real_seqs` are real; the host knows
-/// the number.
-template <integer T, integer S>
-[[nodiscard]] padded_boundaries<T, S> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
-                                              std::size_t num_real_seqs) {
-    if (num_real_seqs != all_sequences && num_real_seqs > count - 1) {
-        refuse_real_sequences(num_real_seqs, count - 1);
-    }
-    return {{cu_seqlens, count}, {cu_seqlens_padded, count, "cu_seqlens_padded"}, num_real_seqs};
-}
-/// A pack as above, whose number of real sequences is a word of the device.
-template <integer T, integer S, integer N>
-[[nodiscard]] padded_boundaries<T, S, N> pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
-                                                 const N* num_real_seqs) {
-    return {{cu_seqlens, count}, {cu_seqlens_padded, count, "cu_seqlens_padded"}, num_real_seqs};
+    return pack;
 }
 /// A pack by the boundaries of the real sequences alone and of all slots.
 template <integer T, integer S>
-[[nodiscard]] padded_boundaries<T, S> real_pack_of(const T* cu_seqlens_real, std::size_t real_count,
-                                                   const S* cu_seqlens, std::size_t count) {
-    const listed_boundaries<T> real(cu_seqlens_real, real_count, "cu_seqlens_real");
-    const listed_boundaries<S> slots(cu_seqlens, count);
+[[nodiscard]] length_list real_pack_of(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens,
+                                       std::size_t count) {
+    const length_list real = listed_boundaries(cu_seqlens_real, real_count, listed::cu_seqlens_real);
     if (real_count > count) {
         refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
     }
-    return {real, slots};
+    return in_slots(real, listed_boundaries(cu_seqlens, count));
 }
 
 }  // namespace floptally::detail

@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <type_traits>
 
 #include <floptally/batch/unit_amounts.hpp>
 #include <floptally/cuda/detail/block.hpp>
@@ -12,103 +10,177 @@
 
 namespace floptally::detail {
 
-/// The kind of a refusal, which tells its payload: for the first three a unit and its slot, in the order of `modality`;
-/// for the others the wrong number and a number that it was compared with, named here.
+/// The kind of a refusal, which tells its numbers: for the first three a unit and its slot, in the order of `modality`;
+/// for the others numbers of 64 bits, named here.
 enum class refused : std::uint8_t {
     sequence,
     grid,
     audio_clip,
-    length,
-    in_row,         ///< length, row_length
-    start,          ///< the first boundary
-    boundary,       ///< a boundary, the one before it
-    slot,           ///< length, slot
+    listed,         ///< of lists of lengths: a length and its slot, or both boundaries of each
+    length,         ///< a part of a sample
     flag,           ///< value, columns
     num_real_seqs,  ///< value, sequences
     routed          ///< useful, padded
 };
 
-/// Words of a device that record refused additions: the sticky error of a tally. The first refusal, by call and then by
-/// place in it, is kept whole, so that the host can raise the error that it would have raised itself.
-struct refusal_record {
-    static constexpr std::uint32_t payload_size = 6;
-
-    std::uint64_t left_out;  ///< number of refused sequences
-    std::uint64_t lock;      ///< guards the words after it
-    std::uint64_t first;     ///< 1 + its place in the order; 0: none
-    std::uint64_t what;      ///< `refused`
-    std::uint64_t payload[payload_size];
-    std::uint64_t overflowed[2];  ///< bits of words whose sum no longer fits: useful, padded
+/// A list of numbers, by the name that errors give it.
+enum class listed : std::uint8_t {
+    lengths,
+    cu_seqlens,
+    cu_seqlens_padded,
+    cu_seqlens_real,
+    past,
+    encoder_lengths,
+    contextual,
+    targets,
+    grid_thw,
+    audio_frames
 };
-inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(std::uint64_t);
+[[nodiscard]] constexpr const char* name_of(listed field) {
+    constexpr const char* names[] = {"lengths",  "cu_seqlens",      "cu_seqlens_padded", "cu_seqlens_real",
+                                     "past",     "encoder_lengths", "contextual",        "targets",
+                                     "grid_thw", "audio_frames"};
+    return names[static_cast<std::size_t>(field)];
+}
 
-/// The place of a refusal in their order: 24 bits for the call since the last reset, 39 bits for the index in it.
+/// What the host is told of a refusal beside its numbers, in 16 bits.
+struct refusal_head {
+    refused what{};
+    listed field{};
+    std::uint32_t flags = 0;
+
+    static constexpr std::uint32_t is_signed = 1;
+    // Of `refused::listed`:
+    static constexpr std::uint32_t by_boundaries = 2;
+    static constexpr std::uint32_t in_row = 4;
+    static constexpr std::uint32_t in_slot = 8;
+    static constexpr std::uint32_t slots_are_signed = 16;
+    static constexpr std::uint32_t has_real = 32;  ///< the list of real ones goes so far
+    static constexpr std::uint32_t is_real = 64;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t bits() const {
+        return static_cast<std::uint32_t>(what) | static_cast<std::uint32_t>(field) << 4U | flags << 8U;
+    }
+    [[nodiscard]] static constexpr refusal_head of(std::uint32_t bits) {
+        return {static_cast<refused>(bits & 0xFU), static_cast<listed>(bits >> 4U & 0xFU), bits >> 8U};
+    }
+};
+
+/// The place of a refusal in their order: 14 bits for the call since the last reset, 34 for the index in it.
 struct refusal_place {
-    static constexpr std::uint32_t index_bits = 39;
-    static constexpr std::uint64_t last_index = (std::uint64_t{1} << index_bits) - 1;
+    static constexpr std::uint32_t index_bits = 34;
+    static constexpr std::uint64_t last_index = (std::uint64_t{1} << index_bits) - 2;
     /// The number of the call for samples that a caller's own kernel adds one by one.
-    static constexpr std::uint32_t own_kernel = 0xFF'FFFF;
+    static constexpr std::uint32_t own_kernel = 0x3FFF;
 
     std::uint32_t call = 0;
     std::uint64_t index = 0;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint64_t key() const {
-        return ((std::uint64_t{call} << index_bits) | (index < last_index ? index : last_index)) + 1;
+        const std::uint32_t counted = call < own_kernel ? call : own_kernel;
+        return std::uint64_t{counted} << index_bits | (index < last_index ? index : last_index);
     }
-    [[nodiscard]] static refusal_place of(std::uint64_t key) {
-        return {static_cast<std::uint32_t>((key - 1) >> index_bits), (key - 1) & last_index};
-    }
-};
-
-/// The reason why a thread did not add a value.
-struct refusal {
-    refused what;
-    std::uint64_t payload[refusal_record::payload_size]{};
-
-    /// The refusal of a wrong number: the number, the number it is compared with, and the name of its argument, a text
-    /// of the host whose address the device hands back. The type tells whether it has a sign.
-    template <std::integral T>
-    FLOPTALLY_HOST_DEVICE refusal(refused kind, T value, std::uint64_t other = 0, const char* field = nullptr)
-        : what(kind),
-          payload{static_cast<std::uint64_t>(value), other, std::is_signed_v<T>,
-                  reinterpret_cast<std::uintptr_t>(field)} {}
-    template <class Unit>
-    FLOPTALLY_HOST_DEVICE refusal(const Unit& real, const Unit& slot) : what(static_cast<refused>(modality_of(real))) {
-        const Unit both[] = {real, slot};
-        static_assert(sizeof(both) <= sizeof(payload));
-        std::memcpy(payload, both, sizeof(both));
+    [[nodiscard]] static constexpr refusal_place of(std::uint64_t key) {
+        return {static_cast<std::uint32_t>(key >> index_bits), key & (last_index + 1)};
     }
 };
 
-/// Counts refused sequences and keeps the first refusal of all.
-inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const refusal& seen,
-                                         std::uint64_t sequences = 1) {
-    atomic_add(&record->left_out, sequences);
-    const std::uint64_t key = where.key();
-    const auto is_first = [&] {
-        const std::uint64_t first = atomic_load(&record->first);
-        return first == 0 || key < first;
-    };
-    if (!is_first()) {
+/// Words of a device that record refused additions: the sticky error of a tally.
+///
+/// The first refusal, by call and then by place in it, is kept whole, so that the host can raise the error that it
+/// would have raised itself. Each part of it is in a word of its own below its place, and the smallest stays: so every
+/// word is of the same refusal, whichever thread comes first, and no thread waits. Words hold the complement, since 0
+/// is none.
+struct refusal_record {
+    static constexpr std::uint32_t words = 12;             ///< of 32 bits, in two parts each: two sequences
+    static constexpr std::uint32_t parts = 2 + 2 * words;  ///< the head and a check sum before them
+
+    std::uint64_t left_out;       ///< number of refused sequences
+    std::uint64_t overflowed[2];  ///< bits of words whose sum no longer fits: useful, padded
+    std::uint64_t first[parts];
+
+    [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint64_t key_of(std::uint64_t word) {
+        return ~word >> 16U;
+    }
+    /// The check sum with one more word: by it the host sees parts of refusals that had one place.
+    [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::uint32_t check(std::uint32_t sum, std::uint32_t word) {
+        return sum * 0x9E37'79B1U + word;
+    }
+};
+inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(std::uint64_t);
+
+/// A refusal that is being written.
+class refusal_writer {
+  public:
+    /// Counts refused sequences; `is_first` is false where an earlier one is there already.
+    FLOPTALLY_HOST_DEVICE refusal_writer(refusal_record* record, const refusal_place& where, std::uint64_t sequences)
+        : record_(record), key_(where.key()) {
+        atomic_add(&record->left_out, sequences);
+        is_first_ = key_ < refusal_record::key_of(atomic_load(&record->first[0]));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_first() const { return is_first_; }
+    FLOPTALLY_HOST_DEVICE void put_word(std::uint32_t i, std::uint32_t word) {
+        put(2 + 2 * i, word & 0xFFFFU);
+        put(3 + 2 * i, word >> 16U);
+        sum_ = refusal_record::check(sum_, word);
+    }
+    FLOPTALLY_HOST_DEVICE void finish(const refusal_head& head) {
+        put(0, head.bits());
+        put(1, sum_ >> 16U);
+    }
+
+  private:
+    FLOPTALLY_HOST_DEVICE void put(std::uint32_t part, std::uint32_t bits) {
+        atomic_max(&record_->first[part], ~(key_ << 16U | bits));
+    }
+
+    refusal_record* record_;
+    std::uint64_t key_;
+    std::uint32_t sum_ = 0;
+    bool is_first_;
+};
+
+/// Counts refused sequences and keeps the first refusal of all; `number(i)` is number `i` of `count` that the host
+/// needs.
+template <class Number>
+FLOPTALLY_HOST_DEVICE void refuse_numbers(refusal_record* record, const refusal_place& where, const refusal_head& head,
+                                          std::uint32_t count, const Number& number, std::uint64_t sequences = 1) {
+    refusal_writer to(record, where, sequences);
+    if (!to.is_first()) {
         return;
     }
-    // Taken and given back in one iteration, so that threads of one warp do not wait for each other.
-    for (bool done = false; !done;) {
-        if (atomic_or(&record->lock, 1) != 0) {
-            continue;
-        }
-        fence_for_all();
-        if (is_first()) {
-            record->what = static_cast<std::uint64_t>(seen.what);
-            for (std::uint32_t i = 0; i < refusal_record::payload_size; ++i) {
-                record->payload[i] = seen.payload[i];
-            }
-            record->first = key;
-        }
-        fence_for_all();
-        atomic_store(&record->lock, 0);
-        done = true;
+    FLOPTALLY_ROLLED
+    for (std::uint32_t word = 0; word < 2 * count; ++word) {
+        const std::uint64_t value = number(word / 2);
+        to.put_word(word, static_cast<std::uint32_t>(word % 2 == 0 ? value : value >> 32U));
     }
+    to.finish(head);
+}
+/// As above, for a number and one that it was compared with.
+inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const refusal_head& head,
+                                         std::uint64_t value, std::uint64_t other, std::uint64_t sequences = 1) {
+    refuse_numbers(
+        record, where, head, 2, [&](std::uint32_t i) { return i == 0 ? value : other; }, sequences);
+}
+/// As above, for a unit and its slot.
+template <class Unit>
+FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const Unit& real,
+                                  const Unit& slot) {
+    refusal_writer to(record, where, 1);
+    if (!to.is_first()) {
+        return;
+    }
+    constexpr std::size_t size = sizeof(Unit) / sizeof(std::uint32_t);
+    struct words {
+        std::uint32_t of[size];
+    };
+    const auto first = __builtin_bit_cast(words, real);
+    const auto second = __builtin_bit_cast(words, slot);
+    FLOPTALLY_UNROLLED
+    for (std::uint32_t i = 0; i < 2 * size; ++i) {
+        to.put_word(i, i < size ? first.of[i] : second.of[i - size]);
+    }
+    to.finish({static_cast<refused>(modality_of(real))});
 }
 
 }  // namespace floptally::detail

@@ -32,37 +32,47 @@ struct snapshot_slots {
     }
 };
 
-inline constexpr launch_shape launch_of_snapshot{.threads = 4 * warp_size, .shared_words = 1};
-
-/// The body of the kernel that writes the next snapshot of `slots.size` words, by one block; it sets the words to 0
-/// afterwards where `reset` is true.
+/// The kernel that writes the next snapshot of the words, by one block, and sets them to 0 afterwards where `reset` is
+/// true.
 ///
 /// The device keeps the number: a captured launch is replayed with the same arguments, so that the host cannot hand
 /// each replay its own slot or event.
-template <class Block>
-FLOPTALLY_HOST_DEVICE void take_snapshot(const Block& block, std::uint64_t* words, const snapshot_slots& slots,
-                                         bool reset) {
-    if (block.thread() == 0) {
-        const std::uint64_t number = atomic_add(slots.taken, 1) + 1;
-        atomic_store(slots.slot(number), 0);
-        fence_for_all();
-        block.shared()[0] = number;
-    }
-    block.sync();
-    const std::uint64_t number = block.shared()[0];
-    std::uint64_t* const slot = slots.slot(number);
-    for (std::uint32_t i = block.thread(); i < slots.size; i += block.threads()) {
-        atomic_store(slot + 1 + i, words[i]);
-        if (reset) {
-            words[i] = 0;
+struct take_snapshot {
+    static constexpr std::uint32_t threads = 4 * warp_size;
+    static constexpr std::uint32_t resident = 1;
+    static constexpr launch_shape shape{.threads = threads, .shared_words = 1};
+
+    struct arguments {
+        std::uint64_t* words;
+        snapshot_slots slots;
+        bool reset;
+    };
+
+    template <class Block>
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
+        const snapshot_slots& slots = given.slots;
+        if (block.thread() == 0) {
+            const std::uint64_t number = atomic_add(slots.taken, 1) + 1;
+            atomic_store(slots.slot(number), 0);
+            fence_for_all();
+            block.shared()[0] = number;
+        }
+        block.sync();
+        const std::uint64_t number = block.shared()[0];
+        std::uint64_t* const slot = slots.slot(number);
+        for (std::uint32_t i = block.thread(); i < slots.size; i += block.threads()) {
+            atomic_store(slot + 1 + i, given.words[i]);
+            if (given.reset) {
+                given.words[i] = 0;
+            }
+        }
+        block.sync();
+        if (block.thread() == 0) {
+            fence_for_all();
+            atomic_store(slot, number);
         }
     }
-    block.sync();
-    if (block.thread() == 0) {
-        fence_for_all();
-        atomic_store(slot, number);
-    }
-}
+};
 
 /// A reader of snapshots in the order in which they were taken. It only reads memory and never waits.
 class snapshot_reader {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -10,6 +11,7 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/batch/tally_words.hpp>
 #include <floptally/batch/unit_amounts.hpp>
+#include <floptally/cuda/detail/refusals.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/library_rules.hpp>
@@ -29,13 +31,14 @@ namespace floptally::detail {
 /// below 2^32, and a window that is wider caps none of them.
 inline constexpr std::uint32_t plain_limit = std::uint32_t{1} << 24U;
 
-/// A window of attention (`mask_rules::band`) that has a word of its own, for kernels that add eight lengths at a time:
-/// the number of rows that grow to the left and to the right before the width caps them, from 1 on; 0 on the right of a
-/// causal window. A side without a limit ends where the rows do.
-struct capped_window {
-    std::uint32_t column;  ///< column of its word
-    std::uint32_t left;
-    std::uint32_t right;
+/// A side of a window of attention (`mask_rules::band`) that has a word of its own, for kernels that add eight lengths
+/// at a time: row i sees min(i, keys) keys on it. The left one has each query itself too.
+struct window_side {
+    std::uint32_t word;
+    std::uint32_t keys;        ///< all keys where there is no limit
+    std::uint32_t plain_keys;  ///< as far as plain lengths can tell
+    std::int32_t factor;       ///< 1 − 2·plain_keys
+    bool is_left;
 };
 
 /// The words of a tally in their order, as a value that a kernel takes: which word counts which statistic or mask.
@@ -43,13 +46,14 @@ struct word_schema {
     /// The most masks. A kernel takes the schema by value, with its memory inside, and a refusal record has a bit for
     /// each word.
     static constexpr std::size_t max_masks = 16;
+    static constexpr std::size_t max_sides = 4;
     static constexpr std::uint32_t fixed = tally_words::fixed;  ///< words of each modality that no mask has
     static constexpr std::size_t most = tally_words::fixed * modality_count + max_masks;
 
-    rule masks[max_masks];               ///< masks that have a word of their own
-    capped_window windows[max_masks]{};  ///< the windows among the masks that have a text form
-    std::uint32_t window_count = 0;
-    std::uint32_t others = 0;  ///< columns of the other such masks that lengths add to, a bit each
+    rule masks[max_masks];           ///< masks that have a word of their own
+    window_side sides[max_sides]{};  ///< of the windows, where they are so few
+    std::uint32_t side_count = 0;
+    bool only_windows = true;  ///< no text has another mask to add to
     std::uint32_t mask_count = 0;
     std::uint32_t before_masks = 0;
     bool has[modality_count]{};
@@ -69,10 +73,13 @@ struct word_schema {
                 continue;
             }
             if (masks[i].is<mask_rules::band>()) {
-                const auto sides = masks[i].as<mask_rules::band>();
-                windows[window_count++] = {fixed + i, rows_of(sides.left), sides.right == 0 ? 0 : rows_of(sides.right)};
-            } else if (!masks[i].is_measured()) {
-                others |= std::uint32_t{1} << (fixed + i);
+                const auto sides_of = masks[i].as<mask_rules::band>();
+                add_side(before_masks + i, sides_of.left, true);
+                if (sides_of.right != 0) {
+                    add_side(before_masks + i, sides_of.right, false);
+                }
+            } else {
+                only_windows = only_windows && masks[i].is_measured();
             }
         }
         for (const modality in : {modality::text, modality::vision, modality::audio}) {
@@ -80,12 +87,8 @@ struct word_schema {
         }
     }
 
-    /// The number of rows that grow on a side that sees `side` keys besides the token itself; all rows where it is
-    /// below 0.
-    [[nodiscard]] static constexpr std::uint32_t rows_of(std::int32_t side) {
-        return side < 0 || static_cast<std::uint32_t>(side) >= plain_limit ? plain_limit
-                                                                           : static_cast<std::uint32_t>(side) + 1;
-    }
+    /// True where eight lengths at a time are enough: all masks are windows, of few sides.
+    [[nodiscard]] bool is_plain() const { return only_windows && side_count <= max_sides; }
 
     /// The number of words that one modality adds to: its fixed ones, and after them all masks, some of which may be of
     /// other modalities.
@@ -103,7 +106,24 @@ struct word_schema {
         return word < before_masks ? word / tally_words::fixed == static_cast<std::uint32_t>(in)
                                    : masks[word - before_masks].in() == in;
     }
+
+  private:
+    /// Adds a side of `width` keys; of all keys where that is below 0.
+    void add_side(std::uint32_t word, std::int32_t width, bool is_left) {
+        const std::uint32_t keys = width < 0 ? ~std::uint32_t{0} : static_cast<std::uint32_t>(width);
+        if (side_count < max_sides) {
+            const std::uint32_t plain_keys = std::min(keys, plain_limit);
+            sides[side_count] = {word, keys, plain_keys, 1 - 2 * static_cast<std::int32_t>(plain_keys), is_left};
+        }
+        ++side_count;
+    }
 };
+
+/// The record of refusals, which follows the words of both views.
+[[nodiscard]] inline FLOPTALLY_HOST_DEVICE refusal_record* record_after(const word_schema& schema,
+                                                                        std::uint64_t* words) {
+    return reinterpret_cast<refusal_record*>(words + schema.size());
+}
 
 /// Sets `sum` to the amount that a rule counts of a sample, in a kernel, as `rule::amount` computes it; returns false
 /// where the rule counts no such sample.
@@ -173,14 +193,15 @@ template <class... Rules>
 
 /// Throws where a tally has a word whose rule the kernels were not compiled with.
 template <class... Rules>
-void require_known(const mask_set& masks, rule_list<Rules...> list) {
+void require_known(const mask_set& masks, rule_list<Rules...> list,
+                   const char* problem =
+                       "these kernels were compiled without this rule: use a basic_device_tally of "
+                       "library_rules::with<…>") {
     static_assert(numbers_differ(list),
                   "two rules of the list have the same name, or names of the same number: rename your own");
     for (const rule& counted : masks) {
         if (!(counted.is<Rules>() || ...)) {
-            throw error(counted.name(),
-                        "these kernels were compiled without this rule: use a basic_device_tally of "
-                        "library_rules::with<…>");
+            throw error(counted.name(), problem);
         }
     }
 }
