@@ -134,7 +134,7 @@ void a_step_is_counted() {
     stream.wait();
     if (handed == 0) {
         // It waits for an event before the snapshot, and so not at all.
-        asks_are_counted({"poll", [&](cudaStream_t) { poll(); }, {.waits = 1, .others = 3}, 0}, stream);
+        asks_are_counted({"poll", [&](cudaStream_t) { poll(); }, {.waits = 1, .others = 4}, 0}, stream);
     }
     asks_are_counted({"finish", [&](cudaStream_t on) { steps.finish(on); }, {.waits = 1, .others = 2}, 0}, stream);
 }

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Counts what a length costs on a GPU, in instructions of the machine code, and fails above the bounds below.
+"""Counts what counting costs on a GPU, in instructions of the machine code, and fails above the bounds below.
 
     python instructions.py every_kernel.sm_90    # the cubin of every_kernel.cu that the test cuda.resources.sm_90 leaves
 
 Needs nvdisasm, from a CUDA toolkit or the package nvidia-cuda-nvdisasm; without it this says so and exits with status 77.
 
-The loop of `add_list_kernel` takes eight lengths at a time, in two loads of 16 bytes that are under way together. A
-trip is the shortest cycle of its control flow that passes a vector load and the block which squares eight lengths, and
-with a window also the shortest of the blocks that cut eight lengths by one; each further window goes round that block
-once more. Instructions repeat exactly: with another version of nvcc they may differ a little, and then the bounds are
-those of that version.
+The loop of `add_lengths` takes eight lengths at a time. A trip is the shortest cycle of its control flow that passes the
+first vector load and the block which squares eight lengths. Instructions repeat exactly: with another version of nvcc they
+may differ a little, and then the bounds are those of that version.
 """
 
 from __future__ import annotations
@@ -23,8 +21,24 @@ import sysconfig
 from collections import deque
 
 LENGTHS = 8
-#: Instructions of one length without a mask, with one window and with four, of 32-bit lists; nvcc 13.0, sm_90.
-BOUNDS = {"lengths": (9, 14, 29), "boundaries": (12, 17, 32)}
+#: By the bytes of a number, whether it is a boundary, how slots are given (0: none, 1: by row, 2: by boundaries) and their
+#: bytes: instructions of one length without a window, with one side of a window and with four; nvcc 13.0, sm_90.
+BOUNDS = {
+    ("4", "0", "0", "4"): (11, 16, 24),
+    ("8", "0", "0", "4"): (14, 19, 28),
+    ("4", "1", "0", "4"): (11, 16, 24),
+    ("8", "1", "0", "4"): (14, 19, 28),
+    ("4", "1", "2", "4"): (22, 29, 40),
+    ("4", "1", "2", "8"): (22, 29, 44),
+    ("8", "1", "2", "8"): (22, 29, 44),
+    ("4", "0", "1", "4"): (14, 19, 32),
+    ("8", "0", "1", "4"): (14, 19, 32),
+}
+SIDES = ("0", "1", "4")
+#: Of the kernels that add lengths; those whose packs have four sides of windows are larger.
+MOST, MOST_OF_PACKS = 900, 980
+#: That a caller's own kernel has more with a tally than without.
+OWN_KERNEL = 250
 #: Of a snapshot: between taking its old number away and writing words, and between those and its new number.
 FENCES = 2
 
@@ -86,16 +100,11 @@ class Kernel:
         return [one for one in self.blocks if sum(bool(re.search(pattern, self.code[at])) for at in one) >= LENGTHS]
 
 
-def costs(kernel: Kernel) -> tuple[float, float, float]:
+def cost(kernel: Kernel) -> float:
     load = next(at for at, text in enumerate(kernel.code) if "LDG.E.128" in text)
     squares = r"IMAD\.WIDE\.U32 R\d+, (R\d+)(?:\.reuse)?, \1(?:\.reuse)?, R\w+"
-    cuts = kernel.blocks_with("IMNMX")
-    plain = next(one for one in kernel.blocks_with(squares) if one not in cuts)
-    none = kernel.cycle(load, plain[0], plain[-1])
-    one, window = min((trip, cut) for cut in cuts if (trip := kernel.cycle(load, plain[0], plain[-1], cut[0], cut[-1])))
-    further = kernel.cycle(window[0], window[-1])
-    assert none is not None and further is not None
-    return none / LENGTHS, one / LENGTHS, (one + 3 * further) / LENGTHS
+    trips = (kernel.cycle(load, one[0], one[-1]) for one in kernel.blocks_with(squares))
+    return min(trip for trip in trips if trip is not None) / LENGTHS
 
 
 def loads_under_way(kernel: Kernel) -> int:
@@ -122,29 +131,37 @@ def main() -> int:
     text = subprocess.run([nvdisasm, sys.argv[1]], check=True, capture_output=True, text=True).stdout
     failed = False
     found = set()
+    own = {}
+
+    def check(what: str, seen: float, most: float) -> None:
+        nonlocal failed
+        failed = failed or seen > most
+        print(f"{what}: {seen:g}, {most} at most{', TOO MANY' * (seen > most)}")
+
     for section in re.split(r"\n\s*\.section\s+\.text\.", text)[1:]:
         mangled = section.split(",")[0]
-        if "take_snapshot_kernel" in mangled:
-            fences = len(re.findall(r"\bMEMBAR\.SC\.SYS\b", section))
-            failed = failed or fences > FENCES
-            print(f"snapshot: {fences} fences, {FENCES} at most{', TOO MANY' * (fences > FENCES)}")
+        kernel = Kernel(section)
+        size = sum(not one.startswith("NOP") for one in kernel.code)
+        if "take_snapshot" in mangled:
+            check("fences of a snapshot", len(re.findall(r"\bMEMBAR\.SC\.SYS\b", section)), FENCES)
             found.add("snapshot")
-        list_ = re.search(r"add_list_kernelI(?!.*6padded).*\dlisted_numbersIiLb([01])E", mangled)
-        if list_ is None:
-            continue
-        kind = ("lengths", "boundaries")[int(list_[1])]
-        found.add(kind)
-        for what, cost, bound in zip(("no mask", "one window", "four windows"), costs(Kernel(section)), BOUNDS[kind]):
-            too_many = cost > bound
-            failed = failed or too_many
-            print(f"{kind}, {what}: {cost:.2f} instructions a length, {bound} at most{', TOO MANY' * too_many}")
-        loads = loads_under_way(Kernel(section))
-        failed = failed or loads < 2
-        print(f"{kind}: {loads} loads of 16 bytes before the first use{', TOO FEW' * (loads < 2)}")
-    if found != {*BOUNDS, "snapshot"}:
-        print(f"kernels that are missing: {', '.join(sorted({*BOUNDS, 'snapshot'} - found))}")
-        failed = True
-    return int(failed)
+        for name in ("without_a_tally", "with_a_tally"):
+            if name in mangled:
+                own[name] = size
+        if list_ := re.search(r"add_lengthsILj(\d)ELb(\d)ELNS\d_8slots_byE(\d)ELj(\d)ELj(\d)E", mangled):
+            of, sides = list_.groups()[:4], list_[5]
+            what = "bytes {}, boundaries {}, slots {} of bytes {}".format(*of) + f", {sides} sides"
+            check(f"{what}: instructions a length", cost(kernel), BOUNDS[of][SIDES.index(sides)])
+            check(f"{what}: instructions in all", size, MOST_OF_PACKS if of[2] == "2" and sides == "4" else MOST)
+            loads = loads_under_way(kernel)
+            failed = failed or loads < 2
+            print(f"{what}: {loads} loads of 16 bytes before the first use{', TOO FEW' * (loads < 2)}")
+            found.add(of + (sides,))
+    check("a kernel with a tally, more than without", own["with_a_tally"] - own["without_a_tally"], OWN_KERNEL)
+    missing = {"snapshot", *(of + (sides,) for of in BOUNDS for sides in SIDES)} - found
+    if missing:
+        print(f"kernels that are missing: {missing}")
+    return int(failed or bool(missing))
 
 
 if __name__ == "__main__":

@@ -267,7 +267,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add(shape, detail::padded_rows_of(lengths.data(), lengths.size(), 9000));
+            device.add(shape, detail::in_rows(detail::listed_lengths(lengths.data(), lengths.size()), 9000));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -354,7 +354,7 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         device.add(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
         device.add(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size(), 50));
-        device.add(shape, detail::padded_rows_of(lengths.data(), lengths.size(), 9000));
+        device.add(shape, detail::in_rows(detail::listed_lengths(lengths.data(), lengths.size()), 9000));
         device.add_flags(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
@@ -550,7 +550,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add(shape, detail::padded_rows_of(real.data(), real.size(), 20));
+        too_long_row.add(shape, detail::in_rows(detail::listed_lengths(real.data(), real.size()), 20));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }

@@ -1055,6 +1055,40 @@ class DeviceTally:
     ) -> None:
         """Adds arrays that are on the device, in one launch, without a wait: cu_seqlens, lengths or an attention mask.
         """
+    def add_cu_seqlens(
+        self,
+        cu_seqlens: DeviceArray,
+        cu_seqlens_padded: DeviceArray | None = None,
+        num_real_seqs: int | DeviceArray | None = None,
+        cu_seqlens_real: DeviceArray | None = None,
+        *,
+        stream: object = None,
+    ) -> None:
+        """A packed row by its boundaries, as of a Tally, on the device."""
+    def add_lengths(self, lengths: DeviceArray, *, stream: object = None) -> None:
+        """Sequences by their lengths in tokens."""
+    def add_padded(self, lengths: DeviceArray, row_length: SupportsIndex, *, stream: object = None) -> None:
+        """A BSHD batch: rows that are padded to one length."""
+    def add_attention_mask(self, attention_mask: DeviceArray, *, stream: object = None) -> None:
+        """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
+    def add_encoder_decoder(self, lengths: DeviceArray, encoder_lengths: DeviceArray, *, stream: object = None) -> None:
+        """Both sides of an encoder-decoder."""
+    def add_new_tokens(self, lengths: DeviceArray, past: DeviceArray, *, stream: object = None) -> None:
+        """New tokens after cached ones: lengths and, one for each, the tokens before them."""
+    def add_hstu(
+        self,
+        lengths: DeviceArray,
+        contextual: DeviceArray | None = None,
+        targets: DeviceArray | None = None,
+        target_group: SupportsIndex = 1,
+        *,
+        stream: object = None,
+    ) -> None:
+        """HSTU: total lengths, and the contextual tokens and targets among them, in groups of target_group."""
+    def add_grid_thw(self, grid_thw: DeviceArray, *, stream: object = None) -> None:
+        """Images and clips [n, 3]: frames, rows and columns of patches before merging."""
+    def add_audio_frames(self, audio_frames: DeviceArray, *, stream: object = None) -> None:
+        """Clips of sound [n] by the frames that enter the audio tower."""
     def snapshot(self, *, reset: bool = False, stream: object = None) -> None:
         """Keeps what the stream has counted so far for poll(); with reset it begins anew after it. One launch."""
     def reset(self, *, stream: object = None) -> None:

@@ -5,10 +5,15 @@
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include <floptally/cuda/detail/block.hpp>
 #include <floptally/text/error.hpp>
+
+#include "device_kernels.hpp"
 
 /// @file
 /// CUDA's driver, opened where it is first asked for: the extension is built and linked without CUDA, and runs where
@@ -49,7 +54,7 @@ struct cuda_driver {
     driver_function<int> release_context{library, "cuDevicePrimaryCtxRelease_v2"};
     driver_function<cu_context> push_context{library, "cuCtxPushCurrent_v2"};
     driver_function<cu_context*> pop_context{library, "cuCtxPopCurrent_v2"};
-    driver_function<> synchronize_context{library, "cuCtxSynchronize"};
+    driver_function<int*> get_version{library, "cuDriverGetVersion"};
     driver_function<cu_module*, const void*> load_module{library, "cuModuleLoadData"};
     driver_function<cu_module> unload_module{library, "cuModuleUnload"};
     driver_function<cu_function*, cu_module, const char*> get_function{library, "cuModuleGetFunction"};
@@ -62,6 +67,7 @@ struct cuda_driver {
     driver_function<void**, std::size_t, unsigned> allocate_pinned{library, "cuMemHostAlloc"};
     driver_function<void*> release_pinned{library, "cuMemFreeHost"};
     driver_function<cu_memory*, void*, unsigned> device_address{library, "cuMemHostGetDevicePointer_v2"};
+    driver_function<cu_memory, const void*, std::size_t> copy_to_device{library, "cuMemcpyHtoD_v2"};
     driver_function<void*, cu_memory, std::size_t, cu_stream> copy_to_host_async{library, "cuMemcpyDtoHAsync_v2"};
     driver_function<cu_memory, unsigned char, std::size_t, cu_stream> set_bytes_async{library, "cuMemsetD8Async"};
     driver_function<cu_stream> synchronize_stream{library, "cuStreamSynchronize"};
@@ -84,9 +90,21 @@ struct cuda_driver {
     }
 
     /// Throws where a call failed, with the driver's own name of what is wrong.
-    static void require(cu_status status, const char* call) {
+    static void require(cu_status status, std::string_view call) {
         if (status != 0) {
             throw error(call, get().name_of(status));
+        }
+    }
+    /// Throws where the driver does not take the kernels: it may be older than the nvcc that built them.
+    static void require_loaded(cu_status status) {
+        int version = 0;
+        if (status != 0 && get().get_version(&version) == 0) {
+            throw error("cuModuleLoadData", get().name_of(status) + ": the driver is of CUDA " +
+                                                std::to_string(version / 1000) + "." +
+                                                std::to_string(version % 1000 / 10) +
+                                                ", and the kernels were built by nvcc " + FLOPTALLY_NVCC_VERSION +
+                                                ": they need a driver of that major version or later, or a floptally "
+                                                "that an older nvcc built");
         }
     }
 
@@ -105,32 +123,47 @@ struct cuda_driver {
     }
 };
 
-/// The primary context of a device, which PyTorch, JAX and CuPy work in too.
-class driver_context {
+/// The kernels of the package on one device, loaded once a process: its primary context, which PyTorch, JAX and CuPy
+/// work in too, and each kernel by its name.
+struct loaded_kernels {
+    int ordinal;
+    int device = 0;
+    cu_context context = nullptr;
+    cu_module module = nullptr;
+    std::uint32_t multiprocessors = 0;
+    std::map<std::string_view, cu_function> functions{};
+
+    /// `image` is what nvcc has made of examples/python/src/kernels.cu.
+    loaded_kernels(int number, const std::string& image);
+    loaded_kernels(const loaded_kernels&) = delete;
+    loaded_kernels& operator=(const loaded_kernels&) = delete;
+    ~loaded_kernels();
+};
+
+/// A device by the driver: for `device_words`. All but `launch` works on the current device.
+class driver_api {
   public:
-    explicit driver_context(int ordinal) : ordinal_(ordinal) {
-        const cuda_driver& driver = cuda_driver::get();
-        cuda_driver::require(driver.get_device(&device_, ordinal), "cuDeviceGet");
-        cuda_driver::require(driver.retain_context(&context_, device_), "cuDevicePrimaryCtxRetain");
-    }
-    driver_context(const driver_context&) = delete;
-    driver_context& operator=(const driver_context&) = delete;
-    ~driver_context() { cuda_driver::get().release_context(device_); }
+    using stream = cu_stream;
 
-    [[nodiscard]] int ordinal() const { return ordinal_; }
-    [[nodiscard]] std::uint32_t multiprocessors() const {
-        int found = 0;
-        cuda_driver::require(cuda_driver::get().get_device_attribute(&found, cuda_driver::multiprocessors, device_),
-                             "cuDeviceGetAttribute");
-        return static_cast<std::uint32_t>(found);
+    driver_api(int ordinal, const std::string& image) {
+        static std::map<int, std::weak_ptr<loaded_kernels>> of_process;  // under the GIL
+        kernels_ = of_process[ordinal].lock();
+        if (!kernels_) {
+            kernels_ = std::make_shared<loaded_kernels>(ordinal, image);
+            of_process[ordinal] = kernels_;
+        }
     }
 
-    /// Makes it current until its end, and then what was current before.
+    [[nodiscard]] int number() const { return kernels_->ordinal; }
+    [[nodiscard]] std::uint32_t multiprocessors() const { return kernels_->multiprocessors; }
+
+    /// Makes a context current until its end, and then what was current before.
     class scope {
       public:
-        explicit scope(const driver_context& of) {
-            cuda_driver::require(cuda_driver::get().push_context(of.context_), "cuCtxPushCurrent");
+        explicit scope(const loaded_kernels& of) {
+            cuda_driver::require(cuda_driver::get().push_context(of.context), "cuCtxPushCurrent");
         }
+        explicit scope(const driver_api& of, stream /*on*/ = nullptr) : scope(*of.kernels_) {}
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;
         ~scope() {
@@ -139,46 +172,60 @@ class driver_context {
         }
     };
 
+    [[nodiscard]] static void* allocate(std::size_t bytes) {
+        cu_memory memory = 0;
+        cuda_driver::require(cuda_driver::get().allocate(&memory, bytes), "cuMemAlloc");
+        return reinterpret_cast<void*>(memory);
+    }
+    static void release(void* memory) noexcept { cuda_driver::get().release(address_of(memory)); }
+    [[nodiscard]] static void* allocate_pinned(std::size_t bytes) {
+        void* memory = nullptr;
+        cuda_driver::require(cuda_driver::get().allocate_pinned(&memory, bytes, cuda_driver::portable_and_mapped),
+                             "cuMemHostAlloc");
+        return memory;
+    }
+    static void release_pinned(void* memory) noexcept { cuda_driver::get().release_pinned(memory); }
+    [[nodiscard]] static std::uint64_t* seen_by_device(std::uint64_t* pinned) {
+        cu_memory seen = 0;
+        cuda_driver::require(cuda_driver::get().device_address(&seen, pinned, 0), "cuMemHostGetDevicePointer");
+        return reinterpret_cast<std::uint64_t*>(seen);
+    }
+    static void copy_to_device(void* to, const void* from, std::size_t bytes) {
+        cuda_driver::require(cuda_driver::get().copy_to_device(address_of(to), from, bytes), "cuMemcpyHtoD");
+        finish(nullptr);  // from pageable memory it may be on its way still
+    }
+    static void copy_to_host(void* to, const void* from, std::size_t bytes, stream on) {
+        cuda_driver::require(cuda_driver::get().copy_to_host_async(to, address_of(from), bytes, on),
+                             "cuMemcpyDtoHAsync");
+        cuda_driver::require(cuda_driver::get().synchronize_stream(on), "cuStreamSynchronize");
+    }
+    static void set_to_zero(void* memory, std::size_t bytes, stream on) {
+        cuda_driver::require(cuda_driver::get().set_bytes_async(address_of(memory), 0, bytes, on), "cuMemsetD8Async");
+    }
+    static void refuse_capture(stream on, const char* call, const char* why) {
+        int captures = 0;
+        cuda_driver::require(cuda_driver::get().is_capturing(on, &captures), "cuStreamIsCapturing");
+        if (captures != 0) {
+            throw error(call, why);
+        }
+    }
+    static void finish(stream on) noexcept { cuda_driver::get().synchronize_stream(on); }
+
+    template <class Body>
+    void launch(const launch_shape& shape, stream on, std::string_view name,
+                const typename Body::arguments& given) const {
+        void* arguments[] = {const_cast<void*>(static_cast<const void*>(&given))};
+        cuda_driver::require(
+            cuda_driver::get().launch_kernel(
+                kernels_->functions.at(device_kernel<Body>::symbol), shape.blocks, 1, 1, shape.threads, 1, 1,
+                static_cast<unsigned>(shape.shared_words * sizeof(std::uint64_t)), on, arguments, nullptr),
+            name);
+    }
+
   private:
-    int ordinal_;
-    int device_ = 0;
-    cu_context context_ = nullptr;
-};
+    [[nodiscard]] static cu_memory address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-struct device_release {
-    void operator()(void* memory) const noexcept {
-        cuda_driver::get().release(reinterpret_cast<std::uintptr_t>(memory));
-    }
+    std::shared_ptr<loaded_kernels> kernels_;
 };
-struct pinned_release {
-    void operator()(void* memory) const noexcept { cuda_driver::get().release_pinned(memory); }
-};
-struct module_unload {
-    void operator()(cu_module module) const noexcept { cuda_driver::get().unload_module(module); }
-};
-/// Memory of the current context's device, and of the host that it writes to. Given back in the same context.
-template <class T>
-using driver_memory = std::unique_ptr<T[], device_release>;
-using driver_pinned_words = std::unique_ptr<std::uint64_t[], pinned_release>;
-using loaded_module = std::unique_ptr<cu_module_of_driver, module_unload>;
-
-template <class T>
-[[nodiscard]] driver_memory<T> allocate_on_device(std::size_t count) {
-    cu_memory memory = 0;
-    cuda_driver::require(cuda_driver::get().allocate(&memory, count * sizeof(T)), "cuMemAlloc");
-    return driver_memory<T>(reinterpret_cast<T*>(memory));
-}
-[[nodiscard]] inline driver_pinned_words allocate_pinned_words(std::size_t count) {
-    void* memory = nullptr;
-    cuda_driver::require(
-        cuda_driver::get().allocate_pinned(&memory, count * sizeof(std::uint64_t), cuda_driver::portable_and_mapped),
-        "cuMemHostAlloc");
-    driver_pinned_words words(static_cast<std::uint64_t*>(memory));
-    for (std::size_t i = 0; i < count; ++i) {
-        words[i] = 0;
-    }
-    return words;
-}
-[[nodiscard]] inline cu_memory address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
 }  // namespace floptally::detail::python

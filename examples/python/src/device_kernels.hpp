@@ -3,29 +3,42 @@
 
 #include <cstdint>
 
+#include <floptally/cuda/detail/add_lengths.hpp>
+#include <floptally/cuda/detail/add_samples.hpp>
 #include <floptally/cuda/detail/attention_rows.hpp>
-#include <floptally/cuda/detail/length_lists.hpp>
+#include <floptally/cuda/detail/snapshots.hpp>
+#include <floptally/rules/library_rules.hpp>
+#include <floptally/rules/sequence.hpp>
 
 /// @file
 /// The kernels that the Python package has in one file for the driver (examples/python/src/kernels.cu), and how each of
-/// them is launched: one list for both sides.
+/// them is called there: one list for both sides.
 
-// name, the list that it takes
-#define FLOPTALLY_PYTHON_KERNELS(kernel)                                                                            \
-    kernel(boundaries_i32, listed_boundaries<std::int32_t>) kernel(boundaries_i64, listed_boundaries<std::int64_t>) \
-        kernel(lengths_i32, listed_lengths<std::int32_t>) kernel(lengths_i64, listed_lengths<std::int64_t>)         \
-            kernel(rows_i32, padded_rows<std::int32_t>) kernel(rows_i64, padded_rows<std::int64_t>)                 \
-                kernel(flags_u8, attention_rows<std::uint8_t>) kernel(flags_u16, attention_rows<std::uint16_t>)     \
-                    kernel(flags_i32, attention_rows<std::int32_t>) kernel(flags_i64, attention_rows<std::int64_t>) \
-                        kernel(pack_i32_i32, padded_boundaries<std::int32_t, std::int32_t, std::int32_t>)           \
-                            kernel(pack_i32_i64, padded_boundaries<std::int32_t, std::int32_t, std::int64_t>)       \
-                                kernel(pack_i64_i32, padded_boundaries<std::int64_t, std::int64_t, std::int32_t>)   \
-                                    kernel(pack_i64_i64, padded_boundaries<std::int64_t, std::int64_t, std::int64_t>)
+// name, its body
+#define FLOPTALLY_BY_SIDES(kernel, name, ...)                                                   \
+    kernel(name##_0, add_lengths<__VA_ARGS__, 0>) kernel(name##_1, add_lengths<__VA_ARGS__, 1>) \
+        kernel(name##_4, add_lengths<__VA_ARGS__, 4>)
+#define FLOPTALLY_FLAGS(kernel, name, flag) \
+    kernel(name##_windows, add_rows<window_rules, flag>) kernel(name, add_rows<library_rules, flag>)
+#define FLOPTALLY_PYTHON_KERNELS(kernel)                                                                          \
+    FLOPTALLY_BY_SIDES(kernel, boundaries_32, 4, true, slots_by::sequence, 4)                                     \
+    FLOPTALLY_BY_SIDES(kernel, boundaries_64, 8, true, slots_by::sequence, 4)                                     \
+    FLOPTALLY_BY_SIDES(kernel, lengths_32, 4, false, slots_by::sequence, 4)                                       \
+    FLOPTALLY_BY_SIDES(kernel, lengths_64, 8, false, slots_by::sequence, 4)                                       \
+    FLOPTALLY_BY_SIDES(kernel, rows_32, 4, false, slots_by::row, 4)                                               \
+    FLOPTALLY_BY_SIDES(kernel, rows_64, 8, false, slots_by::row, 4)                                               \
+    FLOPTALLY_BY_SIDES(kernel, pack_32, 4, true, slots_by::boundaries, 4)                                         \
+    FLOPTALLY_BY_SIDES(kernel, pack_64, 8, true, slots_by::boundaries, 8)                                         \
+    FLOPTALLY_FLAGS(kernel, flags_8, std::uint8_t)                                                                \
+    FLOPTALLY_FLAGS(kernel, flags_16, std::uint16_t) FLOPTALLY_FLAGS(kernel, flags_32, std::uint32_t)             \
+        FLOPTALLY_FLAGS(kernel, flags_64, std::uint64_t) kernel(sequences, add_samples<library_rules, sequence>)  \
+            kernel(grids, add_samples<library_rules, grid>) kernel(clips, add_samples<library_rules, audio_clip>) \
+                kernel(snapshot, take_snapshot)
 
 namespace floptally::detail::python {
 
-/// The kernel that takes such a list.
-template <class List>
+/// The name of the kernel of a body.
+template <class Body>
 struct device_kernel;
 
 #define FLOPTALLY_NAMED(name, ...)                                \
@@ -36,11 +49,9 @@ struct device_kernel;
 FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_NAMED)
 #undef FLOPTALLY_NAMED
 
-inline constexpr const char* snapshot_kernel = "floptally_snapshot";
-
 #define FLOPTALLY_NAMED(name, ...) "floptally_" #name,
 /// All of them.
-inline constexpr const char* device_kernels[] = {FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_NAMED) snapshot_kernel};
+inline constexpr const char* device_kernels[] = {FLOPTALLY_PYTHON_KERNELS(FLOPTALLY_NAMED)};
 #undef FLOPTALLY_NAMED
 
 }  // namespace floptally::detail::python

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <map>
+#include <memory>
+#include <type_traits>
+#include <utility>
 
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/sample_checks.hpp>
-#include <floptally/cuda/detail/attention_rows.hpp>
-#include <floptally/cuda/detail/length_lists.hpp>
-#include <floptally/cuda/detail/refusals.hpp>
-#include <floptally/cuda/detail/snapshots.hpp>
-#include <floptally/cuda/detail/word_schema.hpp>
+#include <floptally/cuda/detail/device_state.hpp>
 #include <floptally/cuda/device_reading.hpp>
 #include <floptally/rules/library_rules.hpp>
 
@@ -18,151 +16,55 @@
 
 namespace floptally::detail::python {
 
-namespace {
-
-/// The words of a tally on a device, and what launches kernels on them: `device_tally` by the kernels that the package
-/// has, through the driver. Nothing is allocated, loaded or waited for but in the constructor, `read` and at the end.
-class device_state {
-  public:
-    /// `kernels` is what nvcc has made of examples/python/src/kernels.cu.
-    device_state(const mask_set& masks, int device, std::uint32_t snapshots, const std::string& kernels)
-        : empty_(known(masks)), schema_(masks) {
-        require_positive(snapshots, "snapshots");
-        context_.emplace(device);
-        const driver_context::scope on(*context_);
-        load(kernels);
-        multiprocessors_ = context_->multiprocessors();
-
-        const cuda_driver& driver = cuda_driver::get();
-        const std::size_t bytes = (std::size_t{state_words()} + 1) * sizeof(std::uint64_t);
-        owns_.words = allocate_on_device<std::uint64_t>(state_words() + 1);
-        owns_.staging = allocate_pinned_words(state_words());
-        owns_.ring = allocate_pinned_words(std::size_t{snapshots} * (std::size_t{1} + state_words()));
-        cu_memory seen = 0;
-        cuda_driver::require(driver.device_address(&seen, owns_.ring.get(), 0), "cuMemHostGetDevicePointer");
-        slots_ = {reinterpret_cast<std::uint64_t*>(seen), owns_.words.get() + state_words(), snapshots, state_words()};
-        reader_.emplace(snapshot_slots{owns_.ring.get(), nullptr, snapshots, state_words()});
-        cuda_driver::require(driver.set_bytes_async(address_of(owns_.words.get()), 0, bytes, nullptr),
-                             "cuMemsetD8Async");
-        cuda_driver::require(driver.synchronize_context(), "cuCtxSynchronize");
-    }
-    device_state(const device_state&) = delete;
-    device_state& operator=(const device_state&) = delete;
-    ~device_state() {
-        try {
-            const driver_context::scope on(*context_);
-            static_cast<void>(cuda_driver::get().synchronize_context());  // kernels may use what is given back
-            owns_ = {};
-        } catch (const error&) {  // the process ends, and so the driver
-        }
-    }
-
-    /// One launch that adds a list.
-    template <class List>
-    void add(const List& list, cu_stream stream) {
-        launch(device_kernel<List>::symbol, launch_of(list, schema_.columns(), multiprocessors_), stream, "add", list,
-               schema_, owns_.words.get(), ++calls_);
-    }
-
-    /// Keeps what the stream has counted so far for `poll`; with `reset` it begins anew behind it. One launch.
-    void snapshot(bool reset, cu_stream stream) {
-        launch(snapshot_kernel, launch_of_snapshot, stream, "snapshot", owns_.words.get(), slots_, reset);
-        calls_ = reset ? 0 : calls_;
-    }
-
-    /// Begins anew, error included.
-    void reset(cu_stream stream) {
-        const driver_context::scope on(*context_);
-        cuda_driver::require(cuda_driver::get().set_bytes_async(address_of(owns_.words.get()), 0,
-                                                                state_words() * sizeof(std::uint64_t), stream),
-                             "cuMemsetD8Async");
-        calls_ = 0;
-    }
-
-    /// The words of the next snapshot that is there, in order, or none: it reads memory, and asks nobody.
-    std::optional<std::span<const std::uint64_t>> next() { return reader_->next(); }
-
-    /// Words that the stream has counted so far. Waits until it has done all that is queued on it, without the GIL.
-    std::span<const std::uint64_t> read(cu_stream stream) {
-        const cuda_driver& driver = cuda_driver::get();
-        const driver_context::scope on(*context_);
-        int captures = 0;
-        cuda_driver::require(driver.is_capturing(stream, &captures), "cuStreamIsCapturing");
-        if (captures != 0) {
-            throw error("read", "waits for the stream, which is being captured: take a snapshot, and poll");
-        }
-        cuda_driver::require(driver.copy_to_host_async(owns_.staging.get(), address_of(owns_.words.get()),
-                                                       state_words() * sizeof(std::uint64_t), stream),
-                             "cuMemcpyDtoHAsync");
-        const py::gil_scoped_release released;
-        cuda_driver::require(driver.synchronize_stream(stream), "cuStreamSynchronize");
-        return {owns_.staging.get(), state_words()};
-    }
-
-    int device() const { return context_->ordinal(); }
-    const mask_set& masks() const { return empty_.masks(); }
-
-  private:
-    /// Memory and code on the device, and the memory that it writes to.
-    struct resources {
-        loaded_module module{};
-        driver_memory<std::uint64_t> words{};  // of both views, the record behind them, how many snapshots there were
-        driver_pinned_words staging{};
-        driver_pinned_words ring{};
-    };
-
-    static tally known(const mask_set& masks) {
-        tally empty{masks};
-        require_known(empty.masks(), library_rules{});
-        return empty;
-    }
-
-    void load(const std::string& kernels) {
-        const cuda_driver& driver = cuda_driver::get();
-        cu_module loaded = nullptr;
-        cuda_driver::require(driver.load_module(&loaded, kernels.data()), "cuModuleLoadData");
-        owns_.module = loaded_module(loaded);
+loaded_kernels::loaded_kernels(int number, const std::string& image) : ordinal(number) {
+    const cuda_driver& driver = cuda_driver::get();
+    cuda_driver::require(driver.get_device(&device, ordinal), "cuDeviceGet");
+    int found = 0;
+    cuda_driver::require(driver.get_device_attribute(&found, cuda_driver::multiprocessors, device),
+                         "cuDeviceGetAttribute");
+    multiprocessors = static_cast<std::uint32_t>(found);
+    cuda_driver::require(driver.retain_context(&context, device), "cuDevicePrimaryCtxRetain");
+    try {
+        const driver_api::scope on(*this);
+        cuda_driver::require_loaded(driver.load_module(&module, image.data()));
         for (const char* const name : device_kernels) {
             cu_function function = nullptr;
             int registers = 0;
-            cuda_driver::require(driver.get_function(&function, loaded, name), name);
+            cuda_driver::require(driver.get_function(&function, module, name), name);
             // Loads it: left alone, the driver may do so at the first launch, which must not be in a capture.
             cuda_driver::require(driver.get_function_attribute(&registers, cuda_driver::registers, function), name);
-            functions_[name] = function;
+            functions[name] = function;
         }
+    } catch (const error&) {
+        driver.release_context(device);
+        throw;
     }
-
-    std::uint32_t state_words() const { return schema_.size() + refusal_words; }
-    template <class... Arguments>
-    void launch(const char* kernel, const launch_shape& shape, cu_stream stream, const char* name,
-                const Arguments&... arguments) {
-        void* pointers[] = {const_cast<void*>(static_cast<const void*>(&arguments))...};
-        const driver_context::scope on(*context_);
-        cuda_driver::require(
-            cuda_driver::get().launch_kernel(functions_.at(kernel), shape.blocks, 1, 1, shape.threads, 1, 1,
-                                             static_cast<unsigned>(shape.shared_words * sizeof(std::uint64_t)), stream,
-                                             pointers, nullptr),
-            name);
+}
+loaded_kernels::~loaded_kernels() {
+    try {
+        const driver_api::scope on(*this);
+        cuda_driver::get().unload_module(module);
+    } catch (const error&) {  // the process ends, and so the driver
     }
+    cuda_driver::get().release_context(device);
+}
 
-    tally empty_;
-    word_schema schema_;
-    std::optional<driver_context> context_;
-    resources owns_;
-    std::map<std::string_view, cu_function> functions_;
-    snapshot_slots slots_{};
-    std::optional<snapshot_reader> reader_;
-    std::uint32_t multiprocessors_ = 0;
-    std::uint32_t calls_ = 0;  // since the last reset
-};
+namespace {
 
-/// Python's `DeviceTally`: the arrays of its calls, over `device_state`.
+/// Python's `DeviceTally`: the arrays of its calls, over `device_state` by the driver.
 class held_device_tally {
   public:
     /// `stream_of(stream or None)` is a stream's address: of what the caller gave, or where work goes otherwise.
-    held_device_tally(const mask_set& masks, int device, std::uint32_t snapshots, const std::string& kernels,
+    /// `image` is what nvcc has made of examples/python/src/kernels.cu.
+    held_device_tally(const mask_set& masks, int device, std::uint32_t snapshots, const std::string& image,
                       py::object stream_of)
-        : state_(masks, device, snapshots, kernels), stream_of_(std::move(stream_of)) {}
+        : state_(std::make_unique<state>(masks, snapshots, 0U, [&] { return driver_api(device, image); })),
+          stream_of_(std::move(stream_of)) {}
+    held_device_tally(held_device_tally&&) = default;
+    ~held_device_tally() {
+        const py::gil_scoped_release released;  // its end waits for its streams
+        state_.reset();
+    }
 
     /// One of cu_seqlens, lengths and attention_mask, which are on the device.
     void add(const arguments& given) {
@@ -172,7 +74,6 @@ class held_device_tally {
         const py::handle lengths = given.some("lengths");
         const py::handle row_length = given.some("row_length");
         const py::handle attention_mask = given.some("attention_mask");
-        const py::handle stream = given.some("stream");
         if ((cu_seqlens ? 1 : 0) + (lengths ? 1 : 0) + (attention_mask ? 1 : 0) != 1) {
             throw error("cu_seqlens", "each call counts one of cu_seqlens, lengths and attention_mask");
         }
@@ -182,30 +83,92 @@ class held_device_tally {
         if (row_length && !lengths) {
             throw error("row_length", "needs lengths");
         }
-        require_modality(state_.masks(), modality::text, attention_mask ? "attention_mask" : "lengths");
-        call now{address_of_stream(stream), {}};
-        if (cu_seqlens) {
-            add_boundaries(now, cu_seqlens, padded, num_real_seqs);
-        } else if (lengths) {
-            add_lengths(now, lengths, row_length);
-        } else {
-            add_mask(now, attention_mask);
-        }
+        require_modality(state_->masks(), modality::text, attention_mask ? "attention_mask" : "lengths");
+        add_call(given, [&](call& now) {
+            if (cu_seqlens) {
+                add_boundaries(now, cu_seqlens, padded, num_real_seqs, {});
+            } else if (lengths) {
+                add_lengths(now, lengths, row_length);
+            } else {
+                add_mask(now, attention_mask);
+            }
+        });
+    }
+
+    /// A call by the name of a tally's own. `make` queues it.
+    template <class Make>
+    void add_call(const arguments& given, Make make) {
+        call now{address_of_stream(given.some("stream")), {}};
+        make(now);
         for (std::unique_ptr<array_argument>& array : now.arrays) {
             if (array->is_lent()) {
                 lent_.emplace_back(snapshots_, std::move(array));
             }
         }
     }
+    void add_cu_seqlens(const arguments& given) {
+        add_call(given, [&](call& now) {
+            add_boundaries(now, given["cu_seqlens"], given.some("cu_seqlens_padded"), given.some("num_real_seqs"),
+                           given.some("cu_seqlens_real"));
+        });
+    }
+    void add_lengths(const arguments& given) {
+        add_call(given, [&](call& now) { add_lengths(now, given["lengths"], {}); });
+    }
+    void add_padded(const arguments& given) {
+        add_call(given, [&](call& now) { add_lengths(now, given["lengths"], given["row_length"]); });
+    }
+    void add_attention_mask(const arguments& given) {
+        add_call(given, [&](call& now) { add_mask(now, given["attention_mask"]); });
+    }
+    /// Lengths, and for each a part of the same sequence: of the lists of these names, in the order of
+    /// `sample_list<sequence>`.
+    void add_sequences(const arguments& given, std::initializer_list<std::pair<std::size_t, list_name>> parts,
+                       std::uint32_t target_group, const char* name) {
+        add_call(given, [&](call& now) {
+            sample_list<sequence> list{.lengths = list_of(now, given["lengths"], list_name::lengths),
+                                       .target_group = target_group};
+            for (const auto& [at, field] : parts) {
+                if (const py::handle part = given.some(name_of(field))) {
+                    const length_list numbers = list_of(now, part, field);
+                    if (numbers.count != list.lengths.count) {
+                        throw error(name_of(field), "has " + std::to_string(numbers.count) +
+                                                        " sequences, lengths has " +
+                                                        std::to_string(list.lengths.count));
+                    }
+                    list.parts[at] = numbers.real;
+                }
+            }
+            state_->add(list, "lengths", now.stream, name);
+        });
+    }
+    void add_grid_thw(const arguments& given) {
+        add_call(given, [&](call& now) {
+            const array_argument& array = array_of(now, given["grid_thw"], "grid_thw");
+            if (array.shape().size() != 2 || array.shape()[1] != 3) {
+                throw error("grid_thw", "must have shape [n, 3], got " + array.shape_text());
+            }
+            visit_integers(array, "grid_thw", [&](const auto* all) {
+                state_->add(listed_grids(all, array.size() / 3), "grid_thw", now.stream, "add_grid_thw");
+            });
+        });
+    }
+    void add_audio_frames(const arguments& given) {
+        add_call(given, [&](call& now) {
+            const length_list frames = list_of(now, given["audio_frames"], list_name::audio_frames);
+            state_->add(sample_list<audio_clip>{frames.real, frames.count}, "audio_frames", now.stream,
+                        "add_audio_frames");
+        });
+    }
 
     void snapshot(bool reset, const py::object& stream) {
-        state_.snapshot(reset, address_of_stream(stream));
+        state_->snapshot_async(reset, address_of_stream(stream), "snapshot");
         ++snapshots_;
     }
-    void reset(const py::object& stream) { state_.reset(address_of_stream(stream)); }
+    void reset(const py::object& stream) { state_->reset_async(address_of_stream(stream)); }
 
     std::optional<tally> poll() {
-        const auto words = state_.next();
+        const auto words = state_->next();
         if (!words) {
             return std::nullopt;
         }
@@ -213,15 +176,19 @@ class held_device_tally {
         while (!lent_.empty() && lent_.front().first < polled_) {
             lent_.pop_front();
         }
-        return tally_of_device(state_.masks(), *words);
+        return tally_of_device(state_->masks(), *words);
     }
     tally read(const py::object& stream) {
-        const auto words = state_.read(address_of_stream(stream));
+        const cu_stream on = address_of_stream(stream);
+        const auto words = [&] {
+            const py::gil_scoped_release released;
+            return state_->read(on);
+        }();
         lent_.clear();
-        return tally_of_device(state_.masks(), words);
+        return tally_of_device(state_->masks(), words);
     }
 
-    int device() const { return state_.device(); }
+    int device() const { return state_->api().number(); }
 
   private:
     /// A call that adds: its stream, and the arrays that it reads.
@@ -236,7 +203,7 @@ class held_device_tally {
     }
 
     const array_argument& array_of(call& now, py::handle value, const char* field) const {
-        const array_place place{state_.device(), reinterpret_cast<std::uintptr_t>(now.stream)};
+        const array_place place{state_->api().number(), reinterpret_cast<std::uintptr_t>(now.stream)};
         const auto& array = *now.arrays.emplace_back(std::make_unique<array_argument>(value, field, place));
         if (!array.is_array()) {
             throw error(field, "must be an array or a tensor on CUDA device " + std::to_string(place.device) +
@@ -268,54 +235,74 @@ class held_device_tally {
         return array.size();
     }
 
-    void add_boundaries(call& now, py::handle cu_seqlens, py::handle padded, py::handle num_real_seqs) {
-        const array_argument& real = array_of(now, cu_seqlens, "cu_seqlens");
+    /// Integers of one dimension as a list.
+    length_list list_of(call& now, py::handle value, list_name field) {
+        const array_argument& array = array_of(now, value, name_of(field));
+        require_one_dimension(array, name_of(field));
+        length_list list;
+        visit_integers(array, name_of(field),
+                       [&](const auto* all) { list = listed_lengths(all, array.size(), field); });
+        return list;
+    }
+
+    void add_boundaries(call& now, py::handle cu_seqlens, py::handle padded, py::handle num_real_seqs,
+                        py::handle cu_seqlens_real) {
+        if (cu_seqlens_real && (padded || num_real_seqs)) {
+            throw error("cu_seqlens_real", "says which sequences are real: cu_seqlens are then all slots");
+        }
+        const array_argument& real = array_of(now, cu_seqlens_real ? cu_seqlens_real : cu_seqlens,
+                                              cu_seqlens_real ? "cu_seqlens_real" : "cu_seqlens");
         const std::size_t count = boundaries_in(real, "cu_seqlens");
+        const char* const slots_field = cu_seqlens_real ? "cu_seqlens" : "cu_seqlens_padded";
         visit_integers(real, "cu_seqlens", [&]<class T>(const T* boundaries) {
-            if (!padded && !num_real_seqs) {
-                state_.add(listed_boundaries<T>(boundaries, count), now.stream);
+            if (!padded && !num_real_seqs && !cu_seqlens_real) {
+                state_->add_lengths<sizeof(T), true>(listed_boundaries(boundaries, count), now.stream, "add");
                 return;
             }
-            const array_argument& slots = padded ? array_of(now, padded, "cu_seqlens_padded") : real;
-            if (boundaries_in(slots, "cu_seqlens_padded") != count) {
+            const py::handle given = cu_seqlens_real ? cu_seqlens : padded;
+            const array_argument& slots = given ? array_of(now, given, slots_field) : real;
+            const std::size_t slot_count = boundaries_in(slots, slots_field);
+            if (!cu_seqlens_real && slot_count != count) {
                 refuse_boundary_count("cu_seqlens_padded", slots.size(), "cu_seqlens", count);
             }
             if (slots.type().name() != real.type().name()) {
-                throw error("cu_seqlens_padded",
-                            "must be " + real.type().name() + " as cu_seqlens, got " + slots.type().name());
+                throw error(slots_field, "must be " + real.type().name() + " as " +
+                                             (cu_seqlens_real ? "cu_seqlens_real" : "cu_seqlens") + ", got " +
+                                             slots.type().name());
             }
-            const auto add = [&](auto number) {
-                state_.add(pack_of(boundaries, static_cast<const T*>(slots.data()), count, number), now.stream);
+            const auto add = [&](const length_list& pack) {
+                state_->add_lengths<sizeof(T), true, slots_by::boundaries, sizeof(T)>(pack, now.stream, "add");
             };
-            if (!num_real_seqs) {
-                add(all_sequences);
-            } else if (PyLong_Check(num_real_seqs.ptr()) != 0) {
-                add(static_cast<std::size_t>(to_count(num_real_seqs, "num_real_seqs")));
+            const auto* const all = static_cast<const T*>(slots.data());
+            if (cu_seqlens_real) {
+                add(real_pack_of(boundaries, count, all, slot_count));
+            } else if (!num_real_seqs || PyLong_Check(num_real_seqs.ptr()) != 0) {
+                add(pack_of(boundaries, all, count,
+                            num_real_seqs ? static_cast<std::size_t>(to_count(num_real_seqs, "num_real_seqs"))
+                                          : all_sequences));
             } else {
                 const array_argument& number = array_of(now, num_real_seqs, "num_real_seqs");
                 if (number.size() != 1) {
                     throw error("num_real_seqs", "must be one number, got shape " + number.shape_text());
                 }
-                visit_integers(number, "num_real_seqs", add);
+                visit_integers(number, "num_real_seqs",
+                               [&](const auto* word) { add(pack_of(boundaries, all, count, word)); });
             }
         });
     }
 
     void add_lengths(call& now, py::handle lengths, py::handle row_length) {
-        const array_argument& list = array_of(now, lengths, "lengths");
-        require_one_dimension(list, "lengths");
+        length_list list = list_of(now, lengths, list_name::lengths);
         const std::uint64_t row = row_length ? to_count(row_length, "row_length") : 0;
-        if (row_length) {
-            require_row_length(row);
-        }
-        visit_integers(list, "lengths", [&]<class T>(const T* all) {
+        const auto add = [&]<std::uint32_t Bytes>(std::integral_constant<std::uint32_t, Bytes>) {
             if (row_length) {
-                state_.add(padded_rows<T>({all, list.size()}, {list.size(), static_cast<std::uint32_t>(row)}),
-                           now.stream);
+                state_->add_lengths<Bytes, false, slots_by::row>(in_rows(list, row), now.stream, "add");
             } else {
-                state_.add(listed_lengths<T>(all, list.size()), now.stream);
+                state_->add_lengths<Bytes, false>(list, now.stream, "add");
             }
-        });
+        };
+        list.real.bytes == 4 ? add(std::integral_constant<std::uint32_t, 4>{})
+                             : add(std::integral_constant<std::uint32_t, 8>{});
     }
 
     void add_mask(call& now, py::handle attention_mask) {
@@ -324,11 +311,12 @@ class held_device_tally {
         const auto [rows, columns] = sides_of_mask(flags, field);
         require_row_length(columns);
         visit_flags(flags, field, [&, rows = rows, columns = columns]<class T>(const T* all) {
-            state_.add(attention_rows<T>(all, rows, columns), now.stream);
+            state_->add<flag_of<sizeof(T)>>(flag_rows(all, rows, columns), now.stream, "add");
         });
     }
 
-    device_state state_;
+    using state = device_state<library_rules, driver_api>;
+    std::unique_ptr<state> state_;
     py::object stream_of_;
     std::uint64_t snapshots_ = 0;  // taken by calls, not by replays of a graph
     std::uint64_t polled_ = 0;
@@ -359,6 +347,23 @@ void bind_device_tallies(py::module_& module) {
                                  given.as<py::bytes>("kernels"), given["stream_of"]);
     });
     method(type, "add", [](held_device_tally& t, const arguments& given) { t.add(given); });
+    method(type, "add_cu_seqlens", [](held_device_tally& t, const arguments& given) { t.add_cu_seqlens(given); });
+    method(type, "add_lengths", [](held_device_tally& t, const arguments& given) { t.add_lengths(given); });
+    method(type, "add_padded", [](held_device_tally& t, const arguments& given) { t.add_padded(given); });
+    method(type, "add_attention_mask",
+           [](held_device_tally& t, const arguments& given) { t.add_attention_mask(given); });
+    method(type, "add_encoder_decoder", [](held_device_tally& t, const arguments& given) {
+        t.add_sequences(given, {{1, list_name::encoder_lengths}}, 0, "add_encoder_decoder");
+    });
+    method(type, "add_new_tokens", [](held_device_tally& t, const arguments& given) {
+        t.add_sequences(given, {{0, list_name::past}}, 0, "add_new_tokens");
+    });
+    method(type, "add_hstu", [](held_device_tally& t, const arguments& given) {
+        t.add_sequences(given, {{2, list_name::contextual}, {3, list_name::targets}}, given.as<std::uint32_t>("target_group"),
+                        "add_hstu");
+    });
+    method(type, "add_grid_thw", [](held_device_tally& t, const arguments& given) { t.add_grid_thw(given); });
+    method(type, "add_audio_frames", [](held_device_tally& t, const arguments& given) { t.add_audio_frames(given); });
     method(type, "snapshot",
            [](held_device_tally& t, const arguments& given) { t.snapshot(given.flag("reset"), given["stream"]); });
     method(type, "reset", [](held_device_tally& t, const arguments& given) { t.reset(given["stream"]); });

@@ -68,7 +68,7 @@ struct read_refusal {
     [[nodiscard]] bool has(std::uint32_t flag) const { return (head.flags & flag) != 0; }
 
     /// Throws where a number, or the boundaries from it on, make no length; else returns it.
-    [[nodiscard]] std::uint64_t length_at(std::size_t i, listed field, bool is_signed, bool by_boundaries) const {
+    [[nodiscard]] std::uint64_t length_at(std::size_t i, list_name field, bool is_signed, bool by_boundaries) const {
         const auto length = [&]<class T>(T begin, T end) -> std::uint64_t {
             if (!by_boundaries) {
                 if (std::cmp_less(begin, 0) || static_cast<std::uint64_t>(begin) > max_sequence_length) {
@@ -98,7 +98,7 @@ struct read_refusal {
         if (has(refusal_head::in_row)) {
             return require_in_row(name_of(head.field), place.index, length, number(2));
         }
-        const listed slots = head.field == listed::cu_seqlens_real ? listed::cu_seqlens : listed::cu_seqlens_padded;
+        const list_name slots = head.field == list_name::cu_seqlens_real ? list_name::cu_seqlens : list_name::cu_seqlens_padded;
         require_slot(place.index, length, length_at(2, slots, has(refusal_head::slots_are_signed), true),
                      name_of(slots));
     }

@@ -93,7 +93,7 @@ class basic_device_tally {
     template <detail::integer T>
     void add_padded(const T* lengths, std::size_t count, std::uint64_t row_length, cudaStream_t stream) {
         state_.template add_lengths<sizeof(T), false, detail::slots_by::row>(
-            detail::padded_rows_of(lengths, count, row_length), stream, "add_padded");
+            detail::in_rows(detail::listed_lengths(lengths, count), row_length), stream, "add_padded");
     }
     /// Adds a BSHD batch by its attention mask, `rows` x `columns` flags row by row, of 1 to 8 bytes each.
     template <std::integral T>

@@ -41,6 +41,10 @@ void __cudaRegisterFunction(void** handle, const char* function, char* device_fu
                             int thread_limit, uint3* tid, uint3* bid, dim3* block, dim3* grid, int* size);
 
 CUresult cuInit(unsigned /*flags*/) { return CUDA_SUCCESS; }
+CUresult cuDriverGetVersion(int* version) {
+    *version = 12020;
+    return CUDA_SUCCESS;
+}
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
     int count = 0;
     static_cast<void>(cudaGetDeviceCount(&count));
@@ -69,9 +73,11 @@ CUresult cuCtxPopCurrent_v2(CUcontext* context) {
     static const auto pop = runtimes<CUresult (*)(CUcontext*)>("cuCtxPopCurrent");
     return pop(context);
 }
-CUresult cuCtxSynchronize() { return status_of(cudaDeviceSynchronize()); }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
+    if (std::memcmp(image, "older", 5) == 0) {  // for a test of what a driver of an older CUDA says
+        return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
+    }
     static __fatBinC_Wrapper_t wrapper{};
     wrapper.data = static_cast<const unsigned long long*>(image);
     *module = reinterpret_cast<CUmodule>(__cudaRegisterFatBinary(&wrapper));
@@ -120,6 +126,9 @@ CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* seen, void* pinned, unsigned 
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
     return status_of(
         cudaMemcpyAsync(to, reinterpret_cast<const void*>(from), bytes, cudaMemcpyDeviceToHost, stream_of(stream)));
+}
+CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
+    return status_of(cudaMemcpy(reinterpret_cast<void*>(to), from, bytes, cudaMemcpyHostToDevice));
 }
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t bytes, CUstream stream) {
     return status_of(cudaMemsetAsync(reinterpret_cast<void*>(memory), value, bytes, stream_of(stream)));

@@ -118,12 +118,12 @@ struct sample_list<audio_clip> {
 template <integer T, integer K>
 [[nodiscard]] sample_list<sequence> encoder_decoder_samples(const T* lengths, const K* encoder_lengths,
                                                             std::size_t count) {
-    return {.lengths = listed_lengths(lengths, count), .parts = {{}, {encoder_lengths, listed::encoder_lengths}}};
+    return {.lengths = listed_lengths(lengths, count), .parts = {{}, {encoder_lengths, list_name::encoder_lengths}}};
 }
 /// New tokens after cached ones.
 template <integer T, integer P>
 [[nodiscard]] sample_list<sequence> new_token_samples(const T* lengths, const P* past, std::size_t count) {
-    return {.lengths = listed_lengths(lengths, count), .parts = {{past, listed::past}}};
+    return {.lengths = listed_lengths(lengths, count), .parts = {{past, list_name::past}}};
 }
 /// Samples of HSTU: their total lengths, and the contextual tokens and targets among them. A null list is all zeros.
 template <integer T>
@@ -131,18 +131,18 @@ template <integer T>
                                                  const std::type_identity_t<T>* targets, std::size_t count,
                                                  std::uint32_t target_group) {
     return {.lengths = listed_lengths(lengths, count),
-            .parts = {{}, {}, {contextual, listed::contextual}, {targets, listed::targets}},
+            .parts = {{}, {}, {contextual, list_name::contextual}, {targets, list_name::targets}},
             .target_group = target_group};
 }
 /// Images and clips in the layout of `grid_thw`, three numbers each.
 template <integer T>
 [[nodiscard]] sample_list<grid> listed_grids(const T* thw, std::size_t count) {
-    return {{thw, listed::grid_thw}, listed_lengths(thw, count, listed::grid_thw).count};
+    return {{thw, list_name::grid_thw}, listed_lengths(thw, count, list_name::grid_thw).count};
 }
 /// Clips of sound by their frames.
 template <integer T>
 [[nodiscard]] sample_list<audio_clip> listed_clips(const T* frames, std::size_t count) {
-    return {{frames, listed::audio_frames}, listed_lengths(frames, count, listed::audio_frames).count};
+    return {{frames, list_name::audio_frames}, listed_lengths(frames, count, list_name::audio_frames).count};
 }
 
 /// The kernel for samples of a kind, by rules of a list.

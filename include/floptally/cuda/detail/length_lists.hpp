@@ -24,11 +24,11 @@ struct number_list {
     const void* numbers = nullptr;  ///< null: all zeros
     std::uint8_t bytes = 4;
     bool is_signed = true;
-    listed field{};
+    list_name field{};
 
     number_list() = default;
     template <integer T>
-    number_list(const T* from, listed name)
+    number_list(const T* from, list_name name)
         : numbers(from), bytes(sizeof(T)), is_signed(std::is_signed_v<T>), field(name) {}
 
     /// The 16 bytes that its first number lies in, and the numbers before it there.
@@ -137,7 +137,7 @@ struct length_list {
 
 /// Sequences that fill their slots, by their lengths.
 template <integer T>
-[[nodiscard]] length_list listed_lengths(const T* lengths, std::size_t count, listed field = listed::lengths) {
+[[nodiscard]] length_list listed_lengths(const T* lengths, std::size_t count, list_name field = list_name::lengths) {
     if (count > length_list::most) {
         refuse(name_of(field), {"has ", count, " sequences, above ", length_list::most});
     }
@@ -149,7 +149,7 @@ template <integer T>
 }
 /// Sequences that fill their slots, by their boundaries.
 template <integer T>
-[[nodiscard]] length_list listed_boundaries(const T* boundaries, std::size_t count, listed field = listed::cu_seqlens) {
+[[nodiscard]] length_list listed_boundaries(const T* boundaries, std::size_t count, list_name field = list_name::cu_seqlens) {
     if (count == 0) {
         throw error(name_of(field), "needs at least one boundary");
     }
@@ -158,10 +158,8 @@ template <integer T>
     return all;
 }
 /// The rows of a BSHD batch by their lengths.
-template <integer T>
-[[nodiscard]] length_list padded_rows_of(const T* lengths, std::size_t count, std::uint64_t row_length) {
+[[nodiscard]] inline length_list in_rows(length_list rows, std::uint64_t row_length) {
     require_row_length(row_length);
-    length_list rows = listed_lengths(lengths, count);
     rows.slot = slots_by::row;
     rows.row_length = static_cast<std::uint32_t>(row_length);
     return rows;
@@ -181,7 +179,7 @@ template <integer T, integer S, class Number>
 [[nodiscard]] length_list pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
                                   Number num_real_seqs) {
     length_list pack = in_slots(listed_boundaries(cu_seqlens, count),
-                                listed_boundaries(cu_seqlens_padded, count, listed::cu_seqlens_padded));
+                                listed_boundaries(cu_seqlens_padded, count, list_name::cu_seqlens_padded));
     if constexpr (std::is_pointer_v<Number>) {
         pack.told = {num_real_seqs, {}};
     } else {
@@ -197,7 +195,7 @@ template <integer T, integer S, class Number>
 template <integer T, integer S>
 [[nodiscard]] length_list real_pack_of(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens,
                                        std::size_t count) {
-    const length_list real = listed_boundaries(cu_seqlens_real, real_count, listed::cu_seqlens_real);
+    const length_list real = listed_boundaries(cu_seqlens_real, real_count, list_name::cu_seqlens_real);
     if (real_count > count) {
         refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
     }

@@ -24,7 +24,7 @@ enum class refused : std::uint8_t {
 };
 
 /// A list of numbers, by the name that errors give it.
-enum class listed : std::uint8_t {
+enum class list_name : std::uint8_t {
     lengths,
     cu_seqlens,
     cu_seqlens_padded,
@@ -36,7 +36,7 @@ enum class listed : std::uint8_t {
     grid_thw,
     audio_frames
 };
-[[nodiscard]] constexpr const char* name_of(listed field) {
+[[nodiscard]] constexpr const char* name_of(list_name field) {
     constexpr const char* names[] = {"lengths",  "cu_seqlens",      "cu_seqlens_padded", "cu_seqlens_real",
                                      "past",     "encoder_lengths", "contextual",        "targets",
                                      "grid_thw", "audio_frames"};
@@ -46,7 +46,7 @@ enum class listed : std::uint8_t {
 /// What the host is told of a refusal beside its numbers, in 16 bits.
 struct refusal_head {
     refused what{};
-    listed field{};
+    list_name field{};
     std::uint32_t flags = 0;
 
     static constexpr std::uint32_t is_signed = 1;
@@ -62,7 +62,7 @@ struct refusal_head {
         return static_cast<std::uint32_t>(what) | static_cast<std::uint32_t>(field) << 4U | flags << 8U;
     }
     [[nodiscard]] static constexpr refusal_head of(std::uint32_t bits) {
-        return {static_cast<refused>(bits & 0xFU), static_cast<listed>(bits >> 4U & 0xFU), bits >> 8U};
+        return {static_cast<refused>(bits & 0xFU), static_cast<list_name>(bits >> 4U & 0xFU), bits >> 8U};
     }
 };
 
