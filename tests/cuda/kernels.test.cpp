@@ -321,8 +321,8 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
             device.add(shape, detail::hstu_samples(lengths.data(), contextual.data(), targets.data(), count, 3));
             CHECK(device.read() == host);
             emulated_tally of_towers{masks};
-            of_towers.add(shape, detail::listed_grids(thw.data(), count));
-            of_towers.add(shape, detail::listed_clips(frames.data(), count));
+            of_towers.add(shape, detail::grid_samples(thw.data(), count));
+            of_towers.add(shape, detail::clip_samples(frames.data(), count));
             CHECK(of_towers.read() == towers);
         }
     }
@@ -586,12 +586,12 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                 {1, 4, 4, 1, 70'000, 70'000},
                                 {1, 4, 4, 4'000'000'000, 1000, 1000}}) {
             emulated_tally grids{masks};
-            grids.add(shape, detail::listed_grids(thw.data(), 2));
+            grids.add(shape, detail::grid_samples(thw.data(), 2));
             refuse_alike([&] { tally{masks}.add_grid_thw(thw); }, [&] { static_cast<void>(grids.read()); });
         }
         const std::vector<std::int64_t> frames{5, 1, std::int64_t{1} << 40U};
         emulated_tally clips{masks};
-        clips.add(shape, detail::listed_clips(frames.data(), 3));
+        clips.add(shape, detail::clip_samples(frames.data(), 3));
         refuse_alike([&] { tally{masks}.add_audio_frames(frames); }, [&] { static_cast<void>(clips.read()); });
     }
     emulated_tally own{masks};
@@ -641,7 +641,7 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
-        grids.add(shape, detail::listed_grids(thw.data(), 1));
+        grids.add(shape, detail::grid_samples(thw.data(), 1));
         CHECK(error_of([&] { static_cast<void>(grids.read()); }) == "vision.squares: the sum does not fit 64 bits");
     }
 }

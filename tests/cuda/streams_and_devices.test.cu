@@ -11,6 +11,8 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include <floptally/cuda/cuda_memory.hpp>
@@ -253,6 +255,100 @@ void an_owner_works_on_its_own_device() {
     stream->wait();
 }
 
+/// Every method of every owner with another device current, and from another thread: no call to the runtime is made
+/// there, and no context.
+void every_call_is_made_on_its_own_device() {
+    if (!on_host::is_here()) {
+        return;
+    }
+    const flop_counter model(presets::mistral_7b.cost());
+    meter totals(model, {.gpus = 1, .peak_tflops = 989});
+    single_rank alone;
+    single_device over;
+    const tally_reduction reduction(model.masks(), scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone,
+                                    std::nullopt);
+    std::unique_ptr<const device_copy<std::int32_t>> numbers;
+    std::unique_ptr<const gpu_test::stream> of_second;
+    std::optional<device_tally> batch;
+    std::optional<device_meter> steps;
+    std::optional<device_reduction> sums;
+    std::optional<step_timer> timer;
+    std::optional<cuda_memory> memory;
+    {
+        const current_device second(1);
+        numbers = std::make_unique<const device_copy<std::int32_t>>(boundaries);
+        of_second = std::make_unique<const gpu_test::stream>();
+        batch.emplace(model.masks());
+        steps.emplace(totals);
+        sums.emplace(reduction);
+        timer.emplace(2);
+        memory.emplace();
+    }
+    floptally_host_require_device(1);  // and 0 is current
+    const cudaStream_t stream = *of_second;
+    const std::int32_t* const list = numbers->get();
+    const auto use_all = [&] {
+        batch->add_cu_seqlens(list, boundaries.size(), stream);
+        batch->add_cu_seqlens(list, list, boundaries.size(), 2, stream);
+        batch->add_lengths(list, 2, stream);
+        batch->add_new_tokens(list, list, 2, stream);
+        batch->add_attention_mask(list, 1, 1, stream);
+        batch->add_shape(1, 5, stream);
+        batch->snapshot_async(stream);
+        batch->snapshot_and_reset_async(stream);
+        static_cast<void>(batch->read(stream));
+        while (batch->poll()) {
+        }
+        batch->reset_async(stream);
+        sums->sum_async(*batch, over, stream);
+        static_cast<void>(sums->poll());
+        timer->begin(stream);
+        timer->end(stream);
+        while (!timer->poll()) {
+        }
+        timer->begin(stream);
+        timer->end(stream);
+        static_cast<void>(timer->wait());
+        steps->begin_step(stream);
+        steps->microbatch().add_lengths(list, 2, stream);
+        steps->end_step(stream);
+        steps->poll();
+        steps->begin_step(stream);
+        steps->discard_step(stream);
+        steps->finish(stream);
+        memory->reset_high_marks();
+        static_cast<void>(memory->sample());
+    };
+    use_all();
+    std::thread(use_all).join();
+    batch.reset();
+    steps.reset();
+    sums.reset();
+    timer.reset();
+    expect(floptally_host_on_wrong_device() == 0, "a call is made with another device current");
+    floptally_host_require_device(-1);
+    const current_device second(1);
+    numbers.reset();
+    of_second.reset();
+}
+
+/// An owner's end waits for the streams that it was given, and for no other.
+void an_end_waits_for_its_own_streams() {
+    if (!on_host::is_here()) {
+        return;
+    }
+    const device_copy<std::int32_t> numbers(boundaries);
+    const gpu_test::stream own;
+    const gpu_test::stream other;
+    std::optional<device_tally> batch(std::in_place, mask_set{});
+    std::optional<device_tally> beside(std::in_place, mask_set{});
+    batch->add_lengths(numbers.get(), 2, own);
+    beside->add_lengths(numbers.get(), 2, other);
+    const on_host::call_counts asked = on_host::counts_of([&] { batch.reset(); });
+    expect(asked == on_host::call_counts{.allocations = 2, .waits = 1, .others = 1},
+           "the end of a tally asks for " + to_string(asked));
+}
+
 /// First of all, before anything else has made one.
 void a_reading_of_memory_makes_no_context_elsewhere() {
     if (!on_host::is_here()) {
@@ -276,8 +372,10 @@ int main(int argc, char** argv) {
         a_failed_call_shifts_nothing();
         int devices = 0;
         require_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
+        an_end_waits_for_its_own_streams();
         if (devices > 1) {
             an_owner_works_on_its_own_device();
+            every_call_is_made_on_its_own_device();
         }
     });
 }

@@ -149,7 +149,7 @@ class held_device_tally {
                 throw error("grid_thw", "must have shape [n, 3], got " + array.shape_text());
             }
             visit_integers(array, "grid_thw", [&](const auto* all) {
-                state_->add(listed_grids(all, array.size() / 3), "grid_thw", now.stream, "add_grid_thw");
+                state_->add(grid_samples(all, array.size() / 3), "grid_thw", now.stream, "add_grid_thw");
             });
         });
     }

@@ -122,12 +122,12 @@ class basic_device_tally {
     /// Adds images and clips, three numbers (t, h, w) for each of `grids`.
     template <detail::integer T>
     void add_grid_thw(const T* grid_thw, std::size_t grids, cudaStream_t stream) {
-        state_.add(detail::listed_grids(grid_thw, grids), "grid_thw", stream, "add_grid_thw");
+        state_.add(detail::grid_samples(grid_thw, grids), "grid_thw", stream, "add_grid_thw");
     }
     /// Adds clips of sound by their frames.
     template <detail::integer T>
     void add_audio_frames(const T* audio_frames, std::size_t clips, cudaStream_t stream) {
-        state_.add(detail::listed_clips(audio_frames, clips), "audio_frames", stream, "add_audio_frames");
+        state_.add(detail::clip_samples(audio_frames, clips), "audio_frames", stream, "add_audio_frames");
     }
 
     /// Adds samples of HSTU: their total lengths, and the contextual tokens and targets among them; targets are in

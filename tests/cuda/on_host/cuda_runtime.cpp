@@ -9,6 +9,7 @@
 // first use of a kernel in one, are errors.
 
 #include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -64,7 +65,17 @@ struct allocation {
     std::size_t size;
     int device;  // -1: of the host, which all devices see
 };
-std::map<std::uintptr_t, allocation> allocations;
+/// What is the driver's, so that the runtimes of several libraries of a program share it.
+template <class T, int Place>
+T& of_process() {
+    static void* own = nullptr;
+    void*& held = &floptally_host_process != nullptr ? floptally_host_process[Place] : own;
+    if (held == nullptr) {
+        held = new T();
+    }
+    return *static_cast<T*>(held);
+}
+std::map<std::uintptr_t, allocation>& allocations = of_process<std::map<std::uintptr_t, allocation>, 0>();
 int running_device = 0;
 
 bool may_access(std::uintptr_t address, std::size_t bytes) {
@@ -130,8 +141,8 @@ struct stream {
     std::shared_ptr<graph> capture{};
 };
 
-std::uint64_t numbers = 0;
-std::vector<std::unique_ptr<stream>> streams;
+std::uint64_t& numbers = of_process<std::uint64_t, 1>();
+std::vector<std::unique_ptr<stream>>& streams = of_process<std::vector<std::unique_ptr<stream>>, 2>();
 
 stream& default_stream(int device) {
     for (const auto& one : streams) {
@@ -219,6 +230,14 @@ double now = 0;  // milliseconds: one for each event
 
 enum class kind : std::uint8_t { launches, allocates, waits, other };
 
+int required_device = -1;
+std::atomic<std::uint64_t> on_wrong_device = 0;
+/// True for calls that say or change which device is current, and for those that ask no device.
+bool needs_no_device(std::string_view name) {
+    return name == "cudaGetDevice" || name == "cudaSetDevice" || name == "cudaGetDeviceCount" ||
+           name == "cudaThreadExchangeStreamCaptureMode" || name == "cudaGetDriverEntryPointByVersion";
+}
+
 /// Counts a call and makes it, unless it is to fail. One that waits is an error while anything is captured.
 template <class Body>
 cudaError_t call(const char* name, kind what, const Body& body) {
@@ -228,6 +247,11 @@ cudaError_t call(const char* name, kind what, const Body& body) {
                                  : counts.others);
     if (broken != cudaSuccess) {
         return failed(broken);
+    }
+    if (required_device >= 0 && current_device() != required_device && !needs_no_device(name)) {
+        std::fprintf(stderr, "%s: device %d is current\n", name, current_device());
+        ++on_wrong_device;
+        return failed(cudaErrorInvalidDevice);
     }
     if (fails_next.first == name) {
         fails_next.first.clear();
@@ -380,6 +404,8 @@ void floptally_host_executed(std::uint64_t* instructions, std::uint64_t* fences)
     *fences = ptx::fences;
 }
 void floptally_host_fail_next(const char* name, cudaError_t status) { fails_next = {name, status}; }
+void floptally_host_require_device(int device) { required_device = device; }
+std::uint64_t floptally_host_on_wrong_device() { return on_wrong_device; }
 bool floptally_host_has_context(int device) { return contexts.contains(device); }
 
 // ---- what nvcc puts into programs ----

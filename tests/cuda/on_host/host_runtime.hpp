@@ -35,6 +35,11 @@ __attribute__((weak)) void floptally_host_executed(std::uint64_t* instructions, 
 __attribute__((weak)) void floptally_host_counts(on_host::call_counts* counts);
 /// The next call of this name fails, and does nothing.
 __attribute__((weak)) void floptally_host_fail_next(const char* call, cudaError_t status);
+/// Defined by a program that links several libraries, each with such a runtime.
+extern __attribute__((weak)) void* floptally_host_process[3];
+/// Calls with another device current fail and are counted; -1 allows all. Those that need none are let through.
+__attribute__((weak)) void floptally_host_require_device(int device);
+__attribute__((weak)) std::uint64_t floptally_host_on_wrong_device();
 /// True where work was done on a device that needs a context there.
 __attribute__((weak)) bool floptally_host_has_context(int device);
 }

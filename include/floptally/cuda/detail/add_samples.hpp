@@ -136,12 +136,12 @@ template <integer T>
 }
 /// Images and clips in the layout of `grid_thw`, three numbers each.
 template <integer T>
-[[nodiscard]] sample_list<grid> listed_grids(const T* thw, std::size_t count) {
+[[nodiscard]] sample_list<grid> grid_samples(const T* thw, std::size_t count) {
     return {{thw, list_name::grid_thw}, listed_lengths(thw, count, list_name::grid_thw).count};
 }
 /// Clips of sound by their frames.
 template <integer T>
-[[nodiscard]] sample_list<audio_clip> listed_clips(const T* frames, std::size_t count) {
+[[nodiscard]] sample_list<audio_clip> clip_samples(const T* frames, std::size_t count) {
     return {{frames, list_name::audio_frames}, listed_lengths(frames, count, list_name::audio_frames).count};
 }
 
