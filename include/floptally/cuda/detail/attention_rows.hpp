@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <type_traits>
 
-#include <floptally/cuda/detail/add_lengths.hpp>
 #include <floptally/cuda/detail/block.hpp>
+#include <floptally/cuda/detail/length_groups.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
 #include <floptally/cuda/detail/word_schema.hpp>

@@ -20,9 +20,18 @@
 
 namespace floptally::detail {
 
+/// The blocks of a body that have registers on a multiprocessor at once; Turing's has room for 1024 threads.
+template <class Body>
+inline constexpr std::uint32_t resident_blocks =
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    Body::resident* Body::threads <= 1024 ? Body::resident : 1024 / Body::threads;
+#else
+    Body::resident;
+#endif
+
 /// The kernel of a body. Its arguments lie in constant memory.
 template <class Body>
-FLOPTALLY_OF_LIBRARY __global__ void __launch_bounds__(Body::threads, Body::resident)
+FLOPTALLY_OF_LIBRARY __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>)
     kernel_of(const __grid_constant__ typename Body::arguments given) {
     Body::run(cuda_block{}, given);
 }

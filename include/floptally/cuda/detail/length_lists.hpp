@@ -149,7 +149,8 @@ template <integer T>
 }
 /// Sequences that fill their slots, by their boundaries.
 template <integer T>
-[[nodiscard]] length_list listed_boundaries(const T* boundaries, std::size_t count, list_name field = list_name::cu_seqlens) {
+[[nodiscard]] length_list listed_boundaries(const T* boundaries, std::size_t count,
+                                            list_name field = list_name::cu_seqlens) {
     if (count == 0) {
         throw error(name_of(field), "needs at least one boundary");
     }
