@@ -258,6 +258,109 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
     }
 }
 
+TEST_CASE("Kernels count lists that begin anywhere in their 16 bytes, and empty sequences among others") {
+    std::mt19937_64 random(23);
+    const auto check = [&](auto real_type, auto slot_type) {
+        using real_number = decltype(real_type);
+        using slot_number = decltype(slot_type);
+        for (const mask_set& masks : {mask_set{}, mask_set{mask::sliding_window(400)},
+                                      mask_set{mask::window(7, -1), mask::window(-1, 400), mask::sliding_window(9000)},
+                                      mask_set{mask::window(3, 4), mask::window(-1, 400), mask::window(5, 0)}}) {
+            for (const std::size_t real_lead : {0U, 1U, 2U, 3U}) {
+                for (const std::size_t slot_lead : {0U, 1U, 3U}) {
+                    for (const std::size_t count : {1U, 7U, 8U, 9U, 64U, 300U}) {
+                        std::vector<std::uint32_t> lengths = random_lengths(random, count, 9000);
+                        std::vector<std::uint32_t> slots = lengths;
+                        for (std::size_t i = 0; i < count; ++i) {
+                            lengths[i] = i % 11 == 3 ? 0 : lengths[i];
+                            slots[i] = i % 13 == 5 ? lengths[i] : slots[i] + 5;
+                        }
+                        const auto real = boundaries_of<real_number>(lengths);
+                        const auto padded = boundaries_of<slot_number>(slots);
+                        // Vectors of so many numbers lie on 16 bytes.
+                        std::vector<real_number> shifted(real_lead, real_number{77});
+                        shifted.insert(shifted.end(), real.begin(), real.end());
+                        std::vector<slot_number> shifted_slots(slot_lead, slot_number{77});
+                        shifted_slots.insert(shifted_slots.end(), padded.begin(), padded.end());
+                        const real_number* const at = shifted.data() + real_lead;
+                        const slot_number* const slots_at = shifted_slots.data() + slot_lead;
+                        const std::size_t num_real = count - count / 3;
+                        tally host{masks};
+                        host.add_cu_seqlens(real);
+                        host.add_cu_seqlens(real, padded, num_real);
+                        host.add_lengths(lengths);
+                        host.add_padded(lengths, 9000);
+                        emulated_tally device{masks};
+                        const std::vector<std::uint32_t> as_lengths = [&] {
+                            std::vector<std::uint32_t> all(real_lead, 77U);
+                            all.insert(all.end(), lengths.begin(), lengths.end());
+                            return all;
+                        }();
+                        const std::uint32_t* const lengths_at = as_lengths.data() + real_lead;
+                        device.add({2}, detail::listed_boundaries(at, count + 1));
+                        device.add({2}, detail::pack_of(at, slots_at, count + 1, num_real));
+                        device.add({2}, detail::listed_lengths(lengths_at, count));
+                        device.add({2}, detail::in_rows(detail::listed_lengths(lengths_at, count), 9000));
+                        INFO(real_lead << ", " << slot_lead << ", " << count << " of " << masks.size() << " masks");
+                        CHECK(device.read() == host);
+                    }
+                }
+            }
+        }
+    };
+    SECTION("int32, int32") { check(std::int32_t{}, std::int32_t{}); }
+    SECTION("int64, int64") { check(std::int64_t{}, std::int64_t{}); }
+    SECTION("int32, int64") { check(std::int32_t{}, std::int64_t{}); }
+    SECTION("uint64, int32") { check(std::uint64_t{}, std::int32_t{}); }
+}
+
+TEST_CASE("Boundaries of 64 bits that leave and come back by 2^32 are refused, and those that pass it are counted") {
+    constexpr std::int64_t far = std::int64_t{1} << 32U;
+    const mask_set masks{mask::sliding_window(400)};
+    std::vector<std::int64_t> boundaries{0, 10, 20, far + 25, 30, 40, 50, 60, 70, 80};
+    emulated_tally device{masks};
+    device.add({1}, detail::listed_boundaries(boundaries.data(), boundaries.size()));
+    refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(device.read()); });
+    for (std::int64_t& at : boundaries) {
+        at = 0;
+    }
+    for (std::size_t i = 1; i < boundaries.size(); ++i) {
+        boundaries[i] = boundaries[i - 1] + (std::int64_t{1} << 30U) - 7;
+    }
+    for (std::int64_t i = 0; i < 40; ++i) {
+        boundaries.push_back(boundaries.back() + 1'000'003);
+    }
+    tally host{masks};
+    host.add_cu_seqlens(boundaries);
+    emulated_tally passing{masks};
+    passing.add({1}, detail::listed_boundaries(boundaries.data(), boundaries.size()));
+    CHECK(passing.read() == host);
+}
+
+TEST_CASE("The record of refusals keeps the first whole, whichever comes first, and shows where two had one place") {
+    const auto refused_by = [](std::uint64_t index, std::uint64_t value) {
+        detail::refusal_record record{};
+        detail::refuse(&record, {3, index}, {detail::refused::length, detail::list_name::lengths, 0}, value, 0);
+        return record;
+    };
+    const auto merged = [](const detail::refusal_record& a, const detail::refusal_record& b) {  // as both at once do
+        detail::refusal_record both = a;
+        for (std::size_t i = 0; i < detail::refusal_record::parts; ++i) {
+            both.first[i] = std::max(a.first[i], b.first[i]);
+        }
+        return both;
+    };
+    const detail::read_refusal first(merged(refused_by(9, 0x1234'5678'9ABC'DEF0U), refused_by(8, 0x1'0000'0005U)));
+    CHECK(first.is_whole);
+    CHECK(first.place.call == 3);
+    CHECK(first.place.index == 8);
+    CHECK(first.number(0) == 0x1'0000'0005U);
+    const detail::read_refusal two(merged(refused_by(8, 0x1'0000'0005U), refused_by(8, 0x9'0000'0001U)));
+    CHECK_FALSE(two.is_whole);
+    CHECK(error_of([&] { two.repeat(mask_set{}); }) ==
+          "device: several refused samples have one index, so that nothing says which came first");
+}
+
 TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
     std::mt19937_64 random(11);
     const mask_set masks{mask::sliding_window(400), mask::chunked(7)};
