@@ -3,7 +3,7 @@
 # Compiles every kernel for one architecture and fails where one has a stack frame, spills registers or takes too many.
 
 execute_process(
-    COMMAND ${NVCC} -std=c++20 -O3 -arch=${ARCHITECTURE} -I${SOURCE}/include -Xptxas -v -cubin -o every_kernel.${ARCHITECTURE}
+    COMMAND ${NVCC} -std=c++20 -O3 -Werror all-warnings -arch=${ARCHITECTURE} -I${SOURCE}/include -Xptxas -v -cubin -o every_kernel.${ARCHITECTURE}
             ${SOURCE}/tests/cuda/every_kernel.cu
     ERROR_VARIABLE report OUTPUT_VARIABLE report RESULT_VARIABLE failed)
 if(failed)

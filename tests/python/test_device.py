@@ -166,6 +166,81 @@ def test_sums_are_those_of_a_tally_bit_for_bit(mistral: floptally.Cost, llama: f
         assert cost.flops(tally=counted.read()).total == cost.flops(tally=expected).total
 
 
+def test_calls_are_named_as_those_of_a_tally(mistral: floptally.Cost) -> None:
+    masks = [floptally.Mask.sliding_window(400), floptally.Mask.cross_attention()]
+    generator = np.random.default_rng(11)
+    lengths, others = (generator.integers(0, 3000, 200) for _ in range(2))
+    boundaries, padded = (np.concatenate([[0], np.cumsum(one)]) for one in (lengths, lengths + 3))
+    flags = (np.arange(30) < generator.integers(0, 31, 9)[:, None]).astype(np.int64)
+    counted, expected = floptally.DeviceTally(masks), floptally.Tally(masks)
+    for dtype in (np.int32, np.int64):
+
+        def on_device(values: Any, kind: Any = dtype) -> Tensor:
+            return Tensor(values, kind)
+
+        counted.add_cu_seqlens(on_device(boundaries))
+        expected.add_cu_seqlens(boundaries)
+        counted.add_cu_seqlens(on_device(boundaries), on_device(padded), 150)
+        expected.add_cu_seqlens(boundaries, padded, 150)
+        counted.add_cu_seqlens(on_device(padded), cu_seqlens_real=on_device(boundaries[:100]))
+        expected.add_cu_seqlens(padded, cu_seqlens_real=boundaries[:100])
+        counted.add_lengths(on_device(lengths))
+        expected.add_lengths(lengths)
+        counted.add_padded(on_device(lengths), 3000)
+        expected.add_padded(lengths, 3000)
+        counted.add_attention_mask(on_device(flags))
+        expected.add_attention_mask(flags)
+        counted.add_encoder_decoder(on_device(lengths), on_device(others))
+        expected.add_encoder_decoder(lengths, others)
+        counted.add_new_tokens(on_device(lengths), on_device(others))
+        expected.add_new_tokens([(int(n), int(past)) for n, past in zip(lengths, others)])
+    assert counted.read() == expected
+    with pytest.raises(floptally.Error, match="^past: has 199 sequences, lengths has 200"):
+        counted.add_new_tokens(Tensor(lengths), Tensor(others[1:]))
+    with pytest.raises(floptally.Error, match="^cu_seqlens_real: says which sequences are real"):
+        counted.add_cu_seqlens(Tensor(boundaries), num_real_seqs=3, cu_seqlens_real=Tensor(boundaries))
+
+
+def test_samples_of_hstu_are_those_of_a_tally(host: Host) -> None:
+    masks = [floptally.Mask.hstu()]
+    parts = [(3, 500, 4, 2), (0, 20, 0, 2), (1, 0, 7, 2)]
+    counted, expected = floptally.DeviceTally(masks), floptally.Tally(masks)
+    counted.add_hstu(
+        Tensor([c + h + t for c, h, t, _ in parts]), Tensor([c for c, *_ in parts]), Tensor([t for _, _, t, _ in parts]), 2
+    )
+    expected.add_sequences(parts)
+    assert counted.read() == expected
+
+
+def test_kernels_are_loaded_once_a_device(mistral: floptally.Cost) -> None:
+    library = Host().library
+    first = floptally.DeviceTally(mistral)
+    loads = library.floptally_host_modules()
+    second, third = floptally.DeviceTally(mistral), floptally.DeviceTally([])
+    assert library.floptally_host_modules() == loads
+    other = floptally.DeviceTally(mistral, device=1)
+    assert library.floptally_host_modules() == loads + 1
+    del first, second, third, other
+
+
+def test_an_older_driver_is_told_what_it_needs(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_device, "_kernels", lambda: b"older")
+    gc.collect()
+    with pytest.raises(floptally.Error, match=r"^cuModuleLoadData: CUDA_ERROR_222: the driver is of CUDA 12\.2, and the kernels were built by nvcc \d"):
+        floptally.DeviceTally(mistral)
+
+
+def test_an_end_waits_for_its_streams_without_the_gil(mistral: floptally.Cost, host: Host) -> None:
+    counted = floptally.DeviceTally(mistral)
+    lengths = Tensor([5])
+    streams = [host.stream() for _ in range(2)]
+    for stream in streams:
+        counted.add_lengths(lengths, stream=stream)
+    held: list[Any] = [counted]
+    del counted
+    assert host.asked(held.clear) == (0, 2, len(streams), 0)
+
+
 def test_an_add_is_one_launch_and_nothing_else_that_costs(mistral: floptally.Cost, host: Host) -> None:
     counted = floptally.DeviceTally(mistral, device=0)
     arrays = {

@@ -5,6 +5,7 @@
 // streams, captures and numbers of calls by the runtime's names.
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <cuda.h>
@@ -19,6 +20,8 @@ namespace {
 /// The numbers of both are the same, where both have one.
 CUresult status_of(cudaError_t status) { return static_cast<CUresult>(status); }
 cudaStream_t stream_of(CUstream stream) { return stream; }
+
+std::uint64_t modules = 0;
 
 template <class Function>
 Function runtimes(const char* name) {
@@ -35,6 +38,9 @@ Function runtimes(const char* name) {
 }  // namespace
 
 extern "C" {
+
+/// The number of modules that were loaded, for tests.
+std::uint64_t floptally_host_modules() { return modules; }
 
 void** __cudaRegisterFatBinary(void* fat_binary);
 void __cudaRegisterFunction(void** handle, const char* function, char* device_function, const char* name,
@@ -78,6 +84,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
     if (std::memcmp(image, "older", 5) == 0) {  // for a test of what a driver of an older CUDA says
         return CUDA_ERROR_UNSUPPORTED_PTX_VERSION;
     }
+    ++modules;
     static __fatBinC_Wrapper_t wrapper{};
     wrapper.data = static_cast<const unsigned long long*>(image);
     *module = reinterpret_cast<CUmodule>(__cudaRegisterFatBinary(&wrapper));
