@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 #include <exception>
+#include <memory>
 #include <optional>
 #include <random>
 #include <span>
@@ -47,7 +48,8 @@ class timed_stream {
         double host;
     };
 
-    timed_stream() : open_(detail::make_pinned_words(1)) {
+    timed_stream() : open_(static_cast<std::uint64_t*>(detail::cuda_api::allocate_pinned(sizeof(std::uint64_t)))) {
+        *open_ = 0;
         void* seen = nullptr;
         require_cuda(cudaHostGetDevicePointer(&seen, open_.get(), 0), "cudaHostGetDevicePointer");
         open_on_device_ = static_cast<const std::uint64_t*>(seen);
@@ -70,7 +72,7 @@ class timed_stream {
     /// gate.
     template <class Call>
     [[nodiscard]] seconds time(int calls, const Call& call) {
-        volatile std::uint64_t& open = open_[0];
+        volatile std::uint64_t& open = *open_;
         open = 0;
         wait_for<<<1, 1, 0, stream_>>>(open_on_device_);
         require_cuda(cudaGetLastError(), "wait_for");
@@ -106,16 +108,28 @@ class timed_stream {
     }
 
   private:
-    detail::pinned_words open_;
+    struct release {
+        void operator()(std::uint64_t* memory) const { detail::cuda_api::release_pinned(memory); }
+    };
+    std::unique_ptr<std::uint64_t, release> open_;
     const std::uint64_t* open_on_device_ = nullptr;
     cudaStream_t stream_ = nullptr;
     cudaEvent_t begin_ = nullptr;
     cudaEvent_t end_ = nullptr;
 };
 
+struct release_on_device {
+    template <class T>
+    void operator()(T* memory) const {
+        detail::cuda_api::release(memory);
+    }
+};
 template <class T>
-detail::device_array<T> on_device(const std::vector<T>& values) {
-    return detail::copied_to_device(std::span<const T>(values));
+std::unique_ptr<T, release_on_device> on_device(const std::vector<T>& values) {
+    const std::size_t bytes = values.size() * sizeof(T);
+    std::unique_ptr<T, release_on_device> copy(static_cast<T*>(detail::cuda_api::allocate(bytes)));
+    detail::cuda_api::copy_to_device(copy.get(), values.data(), bytes);
+    return copy;
 }
 
 std::vector<std::int32_t> lengths_of(std::size_t count) {

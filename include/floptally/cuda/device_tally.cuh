@@ -166,7 +166,7 @@ class basic_device_tally {
         return words ? std::optional(state_.tally_of(*words)) : std::nullopt;
     }
     /// The tally that the stream has counted so far. Blocks until the stream has done all work that is queued on it.
-    [[nodiscard]] tally read(cudaStream_t stream) { return state_.tally_of(state_.read(stream)); }
+    [[nodiscard]] tally read(cudaStream_t stream) const { return state_.tally_of(state_.read(stream)); }
 
     /// The number of the device that has its memory.
     [[nodiscard]] int device() const { return state_.api().number(); }

@@ -113,7 +113,7 @@ class device_state {
     /// The words of the next snapshot that has arrived, or none.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return words_.next(); }
     /// The words that the stream has counted so far. Blocks until the stream has done all work that is queued on it.
-    [[nodiscard]] std::span<const std::uint64_t> read(stream on) { return words_.read(on); }
+    [[nodiscard]] std::span<const std::uint64_t> read(stream on) const { return words_.read(on); }
     /// The tally made of such words, or their error.
     [[nodiscard]] tally tally_of(std::span<const std::uint64_t> words) const { return tally_of_device(masks(), words); }
 

@@ -80,7 +80,7 @@ class device_words {
     /// The words of the next snapshot, or none; valid until the next call. Never blocks, and asks nobody.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_->next(); }
     /// The words after all that is queued on the stream. Blocks until the stream has done it.
-    [[nodiscard]] std::span<const std::uint64_t> read(stream on) {
+    [[nodiscard]] std::span<const std::uint64_t> read(stream on) const {
         const typename Api::scope here(api_, on);
         Api::refuse_capture(on, "read", "waits for the stream, which is being captured: take a snapshot, and poll");
         Api::copy_to_host(staging_, words_.get(), size_ * sizeof(std::uint64_t), on);
