@@ -359,8 +359,8 @@ void bind_device_tallies(py::module_& module) {
         t.add_sequences(given, {{0, list_name::past}}, 0, "add_new_tokens");
     });
     method(type, "add_hstu", [](held_device_tally& t, const arguments& given) {
-        t.add_sequences(given, {{2, list_name::contextual}, {3, list_name::targets}}, given.as<std::uint32_t>("target_group"),
-                        "add_hstu");
+        t.add_sequences(given, {{2, list_name::contextual}, {3, list_name::targets}},
+                        given.as<std::uint32_t>("target_group"), "add_hstu");
     });
     method(type, "add_grid_thw", [](held_device_tally& t, const arguments& given) { t.add_grid_thw(given); });
     method(type, "add_audio_frames", [](held_device_tally& t, const arguments& given) { t.add_audio_frames(given); });

@@ -98,7 +98,8 @@ struct read_refusal {
         if (has(refusal_head::in_row)) {
             return require_in_row(name_of(head.field), place.index, length, number(2));
         }
-        const list_name slots = head.field == list_name::cu_seqlens_real ? list_name::cu_seqlens : list_name::cu_seqlens_padded;
+        const list_name slots =
+            head.field == list_name::cu_seqlens_real ? list_name::cu_seqlens : list_name::cu_seqlens_padded;
         require_slot(place.index, length, length_at(2, slots, has(refusal_head::slots_are_signed), true),
                      name_of(slots));
     }
