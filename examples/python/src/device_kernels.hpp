@@ -20,20 +20,21 @@
         kernel(name##_4, add_lengths<__VA_ARGS__, 4>)
 #define FLOPTALLY_FLAGS(kernel, name, flag) \
     kernel(name##_windows, add_rows<window_rules, flag>) kernel(name, add_rows<library_rules, flag>)
-#define FLOPTALLY_PYTHON_KERNELS(kernel)                                                                        \
-    FLOPTALLY_BY_SIDES(kernel, boundaries_32, 4, true, slots_by::sequence, 4)                                   \
-    FLOPTALLY_BY_SIDES(kernel, boundaries_64, 8, true, slots_by::sequence, 4)                                   \
-    FLOPTALLY_BY_SIDES(kernel, lengths_32, 4, false, slots_by::sequence, 4)                                     \
-    FLOPTALLY_BY_SIDES(kernel, lengths_64, 8, false, slots_by::sequence, 4)                                     \
-    FLOPTALLY_BY_SIDES(kernel, rows_32, 4, false, slots_by::row, 4)                                             \
-    FLOPTALLY_BY_SIDES(kernel, rows_64, 8, false, slots_by::row, 4)                                             \
-    FLOPTALLY_BY_SIDES(kernel, pack_32, 4, true, slots_by::boundaries, 4)                                       \
-    FLOPTALLY_BY_SIDES(kernel, pack_64, 8, true, slots_by::boundaries, 8)                                       \
-    FLOPTALLY_FLAGS(kernel, flags_8, std::uint8_t)                                                              \
-    FLOPTALLY_FLAGS(kernel, flags_16, std::uint16_t)                                                            \
-    FLOPTALLY_FLAGS(kernel, flags_32, std::uint32_t) FLOPTALLY_FLAGS(kernel, flags_64, std::uint64_t)           \
-        kernel(sequences, add_samples<library_rules, sequence>) kernel(grids, add_samples<library_rules, grid>) \
-            kernel(clips, add_samples<library_rules, audio_clip>) kernel(snapshot, take_snapshot)
+#define FLOPTALLY_PYTHON_KERNELS(kernel)                                                                    \
+    FLOPTALLY_BY_SIDES(kernel, boundaries_32, 4, true, slots_by::sequence, 4)                               \
+    FLOPTALLY_BY_SIDES(kernel, boundaries_64, 8, true, slots_by::sequence, 4)                               \
+    FLOPTALLY_BY_SIDES(kernel, lengths_32, 4, false, slots_by::sequence, 4)                                 \
+    FLOPTALLY_BY_SIDES(kernel, lengths_64, 8, false, slots_by::sequence, 4)                                 \
+    FLOPTALLY_BY_SIDES(kernel, rows_32, 4, false, slots_by::row, 4)                                         \
+    FLOPTALLY_BY_SIDES(kernel, rows_64, 8, false, slots_by::row, 4)                                         \
+    FLOPTALLY_BY_SIDES(kernel, pack_32, 4, true, slots_by::boundaries, 4)                                   \
+    FLOPTALLY_BY_SIDES(kernel, pack_64, 8, true, slots_by::boundaries, 8)                                   \
+    FLOPTALLY_FLAGS(kernel, flags_8, std::uint8_t)                                                          \
+    FLOPTALLY_FLAGS(kernel, flags_16, std::uint16_t)                                                        \
+    FLOPTALLY_FLAGS(kernel, flags_32, std::uint32_t)                                                        \
+    FLOPTALLY_FLAGS(kernel, flags_64, std::uint64_t)                                                        \
+    kernel(sequences, add_samples<library_rules, sequence>) kernel(grids, add_samples<library_rules, grid>) \
+        kernel(clips, add_samples<library_rules, audio_clip>) kernel(snapshot, take_snapshot)
 
 namespace floptally::detail::python {
 
