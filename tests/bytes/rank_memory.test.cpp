@@ -109,6 +109,14 @@ TEST_CASE("a fused attention keeps its operands, its result and a number a head 
     CHECK(held(gpt(), 32, 2, {}, how, {.counted = floptally::counted_passes::forward}).activations == 0);
 }
 
+TEST_CASE("logits are held of the tokens whose logits are computed", "[bytes]") {
+    const std::uint64_t all = held(gpt(), 32, 2, {}).logits;
+    CHECK(all == 32 * 2 * vocabulary * 2);
+    const rank_memory last = held(gpt(), 32, 2, {}, {}, {.logits = floptally::logit_tokens::last});
+    CHECK(last.logits == 2 * vocabulary * 2);
+    CHECK(last.weights == held(gpt(), 32, 2, {}).weights);
+}
+
 TEST_CASE("the first stages of a pipeline hold the activations of the microbatches that are under way", "[bytes]") {
     const std::uint64_t layer = held(gpt(), 16, 1, {.pp = 6}, {}, {}, 1).activations;
     REQUIRE(layer != 0);

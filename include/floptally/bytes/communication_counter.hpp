@@ -13,6 +13,7 @@
 #include <floptally/bytes/detail/exchange_rows.hpp>
 #include <floptally/bytes/detail/tensor_exchanges.hpp>
 #include <floptally/bytes/step_bytes.hpp>
+#include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/model_part.hpp>
@@ -203,10 +204,12 @@ inline void put_pipeline(std::span<const model_part> parts, const parallel_layou
 ///
 /// `own` has the rank's own tokens of the whole step: those of its replica, with context parallelism its share of them,
 /// or all of them and `token_ranks` says how many ranks share them.
-[[nodiscard]] inline communication communication_of(std::span<const model_part> model, const tally& own,
+[[nodiscard]] inline communication communication_of(std::span<const model_part> parts_given, const tally& own,
                                                     const parallel_layout& layout, const training_plan& plan = {},
                                                     const communication_options& how = {}) {
     require_positive(how.microbatches, "microbatches");
+    const listed_parts with_head = with_logits(parts_given, plan.logits);
+    const std::span<const model_part> model(with_head.begin(), with_head.size());
     if (model.empty()) {
         throw error("parts", "are missing: what flows where is said by a model's parts");
     }

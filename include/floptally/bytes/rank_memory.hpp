@@ -16,6 +16,7 @@
 #include <floptally/bytes/detail/tensor_flow.hpp>
 #include <floptally/bytes/optimizer_state.hpp>
 #include <floptally/bytes/step_bytes.hpp>
+#include <floptally/count/logits.hpp>
 #include <floptally/count/plan_walk.hpp>
 #include <floptally/count/training_plan.hpp>
 #include <floptally/descriptors/model_part.hpp>
@@ -198,7 +199,7 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
 ///
 /// `microbatch` has the rank's own tokens of one microbatch; with context parallelism its share of them,
 /// or all of them and `token_ranks` says how many ranks share them.
-[[nodiscard]] inline rank_memory memory_of(std::span<const model_part> model, const tally& microbatch,
+[[nodiscard]] inline rank_memory memory_of(std::span<const model_part> parts_given, const tally& microbatch,
                                            const parallel_layout& layout, const training_plan& plan = {},
                                            const memory_options& how = {}) {
     require_positive(how.microbatches, "microbatches");
@@ -209,6 +210,8 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
         throw error("schedule", "zb_v has other layers on a rank than the layout says");
     }
     const parallel_sizes& sizes = layout.sizes();
+    const listed_parts with_head = with_logits(parts_given, plan.logits);
+    const std::span<const model_part> model(with_head.begin(), with_head.size());
     rank_memory held;
     const std::vector<model_part> shared = rank_parts(model, layout, how.ranks);
     detail::put_states(shared, layout, plan, how, held);
