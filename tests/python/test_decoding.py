@@ -3,13 +3,15 @@
 
 from __future__ import annotations
 
+import importlib.util
 import random
+import sys
 from typing import Any
 
 import pytest
 
 import floptally
-from conftest import LLAMA_3_8B
+from conftest import LLAMA_3_8B, SOURCE
 
 FORWARD = floptally.Plan(phase="forward")
 LAST = floptally.Plan(phase="forward", logits="last")
@@ -181,3 +183,18 @@ def test_models_that_really_generate(kind: str) -> None:
             expansion = sum(row.flops_per_unit for row in made.rows if row.weight == "kv_b_proj")
             again = rows * expansion * sum(past for _, past in passes(prompt, generated))
         assert counted.total + again == counter.get_total_flops()
+
+
+def test_the_example_counts_a_scheduler_s_output(capsys: pytest.CaptureFixture[str]) -> None:
+    spec = importlib.util.spec_from_file_location("serve_schedule", SOURCE / "examples" / "serve_schedule.py")
+    assert spec is not None and spec.loader is not None
+    example = importlib.util.module_from_spec(spec)
+    sys.modules["serve_schedule"] = example
+    spec.loader.exec_module(example)
+    for budget in (64, 1024, 10_000):
+        listed = [one for step in example.schedule(example.REQUESTS, budget) for one in example.new_tokens(step)]
+        # However prompts are cut into steps: the same tokens, the same pairs, and with every logit the same FLOPs.
+        assert MODEL.total(new_tokens=listed, plan=FORWARD) == MODEL.total(requests=example.REQUESTS, plan=FORWARD)
+    example.main()
+    printed = capsys.readouterr().out
+    assert "202 steps, 3194 tokens" in printed
