@@ -41,7 +41,7 @@ CONFIG = {
 }
 #: PyTorch counts every mask as its square, and a fused kernel's QK^T once more in the backward.
 CONVENTION = "torch_flop_counter"
-#: Of this process alone, so that what others do to the machine is not measured: right for one thread.
+#: The cores of this process alone, so that what others do to the machine is not measured: right for one thread.
 CLOCK = time.process_time
 
 
@@ -162,7 +162,7 @@ def measured_peak(size: int = 512, seconds: float = 1.0) -> float:
 
 
 def masked_flops(work: floptally.Breakdown) -> int:
-    """What the kernel runs on masked pairs: it computes squares of which the mask lets half through, as PyTorch counts."""
+    """FLOPs of the kernel on masked pairs: it computes squares of which the mask lets half through, as PyTorch counts."""
     return floptally.flops(CONFIG, tally=work.tally, convention=CONVENTION).padded_total - work.executed_total
 
 

@@ -229,6 +229,53 @@ TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
     }
 }
 
+TEST_CASE("Comments of headers begin with their subject") {
+    const std::set<std::string> riddles{"What", "Whether", "Of"};
+    for (const auto& [name, path] : headers()) {
+        std::istringstream lines(read_text(path));
+        bool goes_on = false;  // a comment of several lines
+        for (std::string line; std::getline(lines, line);) {
+            const std::size_t first = line.find_first_not_of(' ');
+            const bool is_comment = first != std::string::npos && line.compare(first, 2, "//") == 0;
+            if (is_comment && !goes_on) {
+                const std::string text = line.substr(std::min(line.find_first_not_of("/ ", first), line.size()));
+                const std::string word = text.substr(0, text.find(' '));
+                INFO(name << ": " << line);
+                CHECK((riddles.count(word) == 0 && !text.starts_with("The same ")));
+            }
+            goes_on = is_comment && line.find("@file") == std::string::npos;
+        }
+    }
+}
+
+TEST_CASE("Tests that docs/contributing.md names are there") {
+    std::string all;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(source_dir / "tests")) {
+        if (entry.path().filename().string().ends_with(".test.cpp")) {
+            all.append(read_text(entry.path()));
+        }
+    }
+    const std::string text = read_text(source_dir / "docs/contributing.md");
+    const std::string page = text.substr(text.find("## A new accelerator"));
+    std::size_t named = 0;
+    for (std::size_t begin = page.find("\n* \""); begin != std::string::npos; begin = page.find("\n* \"", begin + 1)) {
+        std::string item = page.substr(begin + 1, page.find("\n* ", begin + 1) - begin - 1);
+        for (std::size_t at = item.find("\n  "); at != std::string::npos; at = item.find("\n  ")) {
+            item.replace(at, 3, " ");
+        }
+        item.resize(std::min(item.find('\n'), item.size()));
+        for (std::size_t at = item.find('"'); at != std::string::npos; at = item.find('"', at + 1)) {
+            const std::size_t end = item.find('"', at + 1);
+            const std::string test = item.substr(at, end - at + 1);
+            INFO(test);
+            CHECK(all.find("TEST_CASE(" + test) != std::string::npos);
+            ++named;
+            at = end;
+        }
+    }
+    CHECK(named >= 18);
+}
+
 TEST_CASE("docs/testing.md says of every fuzz target what must hold") {
     const std::string page = read_text(source_dir / "docs/testing.md");
     std::size_t targets = 0;

@@ -25,7 +25,7 @@ from torch.nn.functional import scaled_dot_product_attention
 
 
 def median_milliseconds(prepare: Callable[[], Callable[[], object]], given: argparse.Namespace) -> float:
-    """Of what `prepare()` returns, whose own time does not count; once more before, to warm up."""
+    """Seconds of what `prepare()` returns, whose own time does not count; once more before, to warm up."""
     device, repeats = given.device, given.repeats
     clock = time.process_time if given.cpu_time else time.perf_counter
     taken = []

@@ -28,10 +28,10 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config,
                                                              const read_options& options = {});
 
-/// The same from a stream of JSON text.
+/// Reads a config from a stream of JSON text.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options = {});
 
-/// The same from a file, or from the config.json in a folder.
+/// Reads a config from a file, or from the config.json in a folder.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path,
                                                              const read_options& options = {});
 

@@ -134,7 +134,7 @@ class [[nodiscard]] mpi_exchange {
     /// Returns when this rank's samples are here and its buffer may be filled again. Nothing more once it has.
     void wait() { detail::require_mpi(MPI_Wait(&request_, MPI_STATUS_IGNORE), "MPI_Wait"); }
 
-    /// Whether they are, without waiting. Called between pieces of work it lets MPI make progress.
+    /// True where all have come, without waiting. Called between pieces of work it lets MPI make progress.
     [[nodiscard]] bool done() {
         int arrived = 0;
         detail::require_mpi(MPI_Test(&request_, &arrived, MPI_STATUS_IGNORE), "MPI_Test");
@@ -179,8 +179,8 @@ class mpi_exchanger {
                             "MPI_Alltoallv");
     }
 
-    /// The same beside whatever runs until it is waited for. It returns when every rank has come to it and all can
-    /// send; their samples are under way then.
+    /// Begins the exchange beside whatever runs until it is waited for. It returns when every rank has come to it and
+    /// all can send; their samples are under way then.
     mpi_exchange start(const rank_exchange& how, std::span<const std::byte> send, std::span<std::byte> receive) const {
         mpi_exchange under_way(agreed_units(how, send, receive));
         const mpi_exchange::units& counts = under_way.counts_;

@@ -29,8 +29,8 @@ inline void require_nccl(ncclResult_t result, std::string_view call, const char*
     }
 }
 
-/// The same of a call on a communicator. One that does not block (`ncclConfig_t::blocking` 0, as some trainers make
-/// theirs) says that the call is in progress: it has to be waited for before anything else is asked of it.
+/// Throws where a call on a communicator failed. One that does not block (`ncclConfig_t::blocking` 0, as some trainers
+/// make theirs) says that the call is in progress: it has to be waited for before anything else is asked of it.
 inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view call,
                          const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
     while (result == ncclInProgress) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a count costs in Python, beside a formula by hand and verl's and Megatron-Bridge's counters in the same run.
+"""The cost of a count in Python, beside a formula by hand and verl's and Megatron-Bridge's counters in the same run.
 
     python tests/benchmark/python_flops.py
 
@@ -44,7 +44,7 @@ LLAMA_3_8B = {
 }
 
 
-#: What the library has set itself, in microseconds on the machine of docs/performance.md.
+#: Targets of the library, in microseconds on the machine of docs/performance.md.
 TARGETS = {
     "cost.flops(lengths=list)": 2.3,
     "cost.flops(lengths=list, plan=lora)": 2.3,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What stands in the pages is needed: every line of a block is asked for, and every way that a choice can go taken, by
+// Every line of the pages is needed: every line of a block is asked for, and every way that a choice can go taken, by
 // a config of the goldens, whose costs are compared with real models, or by one of HSTU, whose costs are those of an
 // enumerated forward pass; every `require` is broken by another config, and says what it says; every key that is
 // declared is read, and every name is used.

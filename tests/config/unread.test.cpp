@@ -240,7 +240,7 @@ TEST_CASE("F56: every published config passes strict, and no real config has a k
         INFO(model["name"]);
         CHECK(error_of([&] { return floptally::read_config(model["config"], {.strict = true}); }) == "no error");
     }
-    // What the zoo put there to see that the class ignores it.
+    // A key that the zoo put there to see that the class ignores it.
     const std::set<std::string> put{"llama/ignored-fields", "olmo3/pattern-ignored", "ministral3/layer-types-ignored",
                                     "mpt/ignored-untied"};
     std::string noted;

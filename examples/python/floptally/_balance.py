@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What balance() gives."""
+"""The result of balance()."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Assignment:
 
     @property
     def is_optimum(self) -> bool:
-        """Whether no assignment has a smaller largest load, where that is known."""
+        """True where no assignment has a smaller largest load, where that is known."""
         return self._is_optimum
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a breakdown shows, made of its JSON."""
+"""The views of a breakdown, made of its JSON."""
 
 from __future__ import annotations
 

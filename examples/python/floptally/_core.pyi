@@ -96,7 +96,7 @@ class Mask:
         stands for one callable: giving it another is an error.
         """
     def in_tower(self, tower: Tower) -> Mask:
-        """The same over the statistics of "text", "vision" or "audio"."""
+        """The mask over the statistics of "text", "vision" or "audio"."""
     def pairs(self, length: int, past: int = 0, keys: int = 0) -> int:
         """Attended (query, key) pairs of one sequence of `length` new tokens."""
     @property
@@ -143,7 +143,7 @@ class Row:
         """The statistic that it multiplies: its name, or a Mask whose attended pairs are counted."""
     @property
     def kind(self) -> RowKind:
-        """What product it is, which decides its backward: "linear", "scores", …"""
+        """The kind of product, which decides its backward: "linear", "scores", …"""
     @property
     def flops_per_unit(self) -> int:
         """Useful FLOPs of the forward for one unit; a multiply-add is 2."""
@@ -209,7 +209,7 @@ class WeightSetting:
         """"trainable", "frozen" or "lora"."""
     @property
     def rank(self) -> int:
-        """Of the adapter beside each weight; 0 unless `state` is "lora"."""
+        """The rank of the adapter beside each weight; 0 unless `state` is "lora"."""
     @property
     def first_layer(self) -> int | None:
         """The first layer that it holds in, from 0; None: no bound."""
@@ -223,7 +223,7 @@ class WeightSetting:
     def __hash__(self) -> int: ...
 
 class Plan:
-    """What one process executes in a training step.
+    """The work that one process executes in a training step.
 
     phase: "train" (forward and backward), "forward" or "backward". recompute: "none", "full" (one more forward of
     every layer) or "attention" (of the attention core). flash_attention: the backward of a fused kernel computes QKᵀ
@@ -254,13 +254,13 @@ class Plan:
         """"train", "forward" or "backward"."""
     @property
     def recompute(self) -> Recompute:
-        """What the backward computes again: "none", "full" or "attention"."""
+        """The part of the forward that the backward computes again: "none", "full" or "attention"."""
     @property
     def flash_attention(self) -> bool:
-        """Whether a fused attention backward computes QKᵀ once more."""
+        """True where a fused attention backward computes QKᵀ once more."""
     @property
     def weights(self) -> list[WeightSetting]:
-        """What trains; of settings that name the same weight the last one holds."""
+        """The settings that say what trains; of those that name the same weight the last one holds."""
     @property
     def recompute_components(self) -> list[str]:
         """Names of components that the backward computes again besides."""
@@ -496,7 +496,7 @@ class Cost:
         """The model type that the config names."""
     @property
     def notes(self) -> list[str]:
-        """What the reader decided where the config is silent."""
+        """Decisions of the reader where the config is silent."""
     @property
     def parameters(self) -> int:
         """Weights stored: all experts; a tied embedding once."""
@@ -510,14 +510,14 @@ class Cost:
     def rows(self) -> list[Row]:
         """Its rows: FLOPs of a unit of a statistic each."""
     def keep(self, word: Mask) -> Cost:
-        """The same model, whose tallies and meters keep a word that it does not count: Mask.measured("loss_tokens")."""
+        """This model, whose tallies and meters keep a word that it does not count: Mask.measured("loss_tokens")."""
     @property
     def plan(self) -> Plan:
-        """What runs and what trains where no plan is given: everything, or what a model with adapters says."""
+        """The plan that holds where none is given: everything trains, or what a model with adapters says."""
     def planned(self, plan: Plan) -> Cost:
-        """The same model, counted by this plan wherever none is given."""
+        """A model like this one, counted by this plan wherever none is given."""
     def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = []) -> Cost:
-        """The same model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
+        """This model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
 
         They are a component optimizer.muon, once for each of measured={"optimizer_steps": n}. others: weights that
         another optimizer steps, as in WeightSetting ("moe.router", "vision.*").
@@ -641,19 +641,19 @@ class Breakdown:
         """The name of the convention that it is counted by."""
     @property
     def plan(self) -> Plan:
-        """What ran and what trained."""
+        """The plan: what ran and what trained."""
     @property
     def tally(self) -> Tally:
         """The exact sums over the batch that it was counted from."""
     @property
     def notes(self) -> list[str]:
-        """What the reader decided, and doubts about bounds, peaks and rates."""
+        """Decisions of the reader, and doubts about bounds, peaks and rates."""
     @property
     def is_upper_bound(self) -> bool:
-        """Whether less may run: the plan trains parts of a model whose rows do not say what they read."""
+        """True where less may run: the plan trains parts of a model whose rows do not say what they read."""
     @property
     def padding(self) -> dict[str, int] | None:
-        """What the padded FLOPs are spent on, exact ints: useful, in_slots (the rest of the slots of real sequences),
+        """Padded FLOPs by what they are spent on, exact ints: useful, in_slots (the rest of the slots of real sequences),
         mock (sequences without a real token) and vocabulary. None where nothing is padded, or where it was counted
         before, as a tally or by a meter."""
     @property
@@ -664,10 +664,10 @@ class Breakdown:
         """Useful FLOPs over the peak; 0.412 is 41.2 %. Needs measure(), as the four below."""
     @property
     def padded_mfu(self) -> float:
-        """The same for every slot that kernels process."""
+        """FLOPs of every slot that kernels process, over the peak."""
     @property
     def hfu(self) -> float:
-        """The same for executed FLOPs."""
+        """Executed FLOPs over the peak."""
     @property
     def tflops_per_gpu(self) -> float:
         """Useful TFLOP/s of one GPU."""
@@ -692,7 +692,7 @@ class Breakdown:
         peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
     ) -> Breakdown:
-        """The same breakdown with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.
+        """A breakdown like this one with MFU, padded MFU and HFU of a step that took so many seconds on so many GPUs.
         precisions: as a Meter has them, for mixed_mfu. peak_kind: what peak_tflops is (datasheet, boost, measured);
         clock_mhz: of the accelerator's boost peak."""
     def waterfall(
@@ -918,7 +918,7 @@ class Accelerator:
         """As the vendor calls its board or package: "SXM5", …"""
     @property
     def driver_names(self) -> list[str]:
-        """What the driver or the framework calls it."""
+        """Names by which the driver or a framework calls it."""
     @property
     def dense_tflops(self) -> dict[PrecisionName, float]:
         """Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there."""
@@ -934,7 +934,7 @@ class Accelerator:
         """Where that document is."""
     @property
     def note(self) -> str:
-        """What its figures are of, where that needs words."""
+        """Words on what its figures are of, where that needs some."""
     @property
     def quality(self) -> Quality:
         """How good the source is: vendor_document, vendor_slide or third_party."""
@@ -944,7 +944,7 @@ class Accelerator:
         """Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's."""
 
 class Totals:
-    """What a step, an interval or a run has done.
+    """The totals of a step, an interval or a run.
 
     Counts and FLOPs are exact ints; each ratio is one sum over another, never a mean of ratios. A rate of no step is an
     Error.
@@ -991,10 +991,10 @@ class Totals:
         """Useful FLOPs over the peak; 0.412 is 41.2 %."""
     @property
     def padded_mfu(self) -> float:
-        """The same for every slot that kernels processed."""
+        """FLOPs of every slot that kernels processed, over the peak."""
     @property
     def hfu(self) -> float:
-        """The same for executed FLOPs."""
+        """Executed FLOPs over the peak."""
     @property
     def tflops(self) -> float:
         """Useful TFLOP/s of all GPUs together."""
@@ -1102,7 +1102,7 @@ class DeviceTally:
         """The number of the device."""
 
 class Meter:
-    """What a training loop holds: last step, interval and run.
+    """The meter of a training loop: its last step, interval and run.
 
     gpus: all that work on the sequences which the meter counts. Where they are several it must know whose those are:
     reduce: a floptally.distributed.Reduction, which sums what each rank adds as the step ends (gpus are then its
@@ -1223,7 +1223,7 @@ class Meter:
         """FLOPs of the "step", the "interval" or the "run" by component."""
     @property
     def in_step(self) -> bool:
-        """Whether a step is open."""
+        """True where a step is open."""
     @property
     def last_step(self) -> Totals:
         """Totals of the step that ended last."""
@@ -1236,7 +1236,7 @@ class Meter:
     def reset_interval(self) -> None:
         """As after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
-        """What a logger takes: name to value, of the "step", the "interval" or the "run"."""
+        """Scalars for a logger: name to value, of the "step", the "interval" or the "run"."""
     def to_open_metrics(self, run: str = "") -> str:
         """The run's counters in the text format of OpenMetrics, for an endpoint that Prometheus scrapes.
 
@@ -1262,7 +1262,7 @@ class Meter:
         """The model that it counts."""
     @property
     def plan(self) -> Plan:
-        """What runs and what trains."""
+        """The plan: what runs and what trains."""
     @property
     def convention(self) -> ConventionName:
         """The name of the convention that it counts by."""
@@ -1420,13 +1420,13 @@ class ParallelLayout:
     __hash__: ClassVar[None]  # type: ignore[assignment]
 
 class Scope:
-    """What the ranks along each axis hold of a statistic."""
+    """The share of a statistic that the ranks along each axis hold."""
 
     def __init__(self, preset: ScopeName | Scope = "microbatch", **kwargs: Share) -> None:
         """A preset ("microbatch", "context_slice", "first_stage", "last_stage", "own_routers"), changed along dp, cp, tp,
         pp or virtual_stages to "replicated", "trusted", "sharded", "first" or "last"."""
     def trusting_replicas(self) -> Scope:
-        """The same with nothing to compare: for a sum over a group that leaves replicas out."""
+        """A scope like this one with nothing to compare: for a sum over a group that leaves replicas out."""
     def parts(self, layout: ParallelLayout) -> int:
         """In how many different parts the layout holds it."""
     def __eq__(self, other: object, /) -> bool: ...
@@ -1453,7 +1453,7 @@ class TallyReduction:
         """The tally of all ranks, by one SUM: the same words on each. `visits`: microbatches (ran, added) under virtual
         stages."""
     def scaled(self, mine: Tally, *, visits: tuple[int, int] | None = None) -> Tally:
-        """The same without communication, where all ranks have equal lengths, which the caller says."""
+        """The sum without communication, where all ranks have equal lengths, which the caller says."""
 
 def reduce_ratio(
     numerator: SupportsIndex,
@@ -1478,7 +1478,7 @@ def reduce_sequences(
     """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
     summed over the ranks that share a sequence first, then over the sequences of all."""
 
-# What Python's classes are made of.
+# Values that Python's classes are made of.
 def _bytes(
     work: Breakdown,
     *,

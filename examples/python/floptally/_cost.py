@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What people have at hand, as what the reader of configs takes: wrapped models, PEFT's models, configurations."""
+"""Models as people have them, as the reader of configs takes them: wrapped models, PEFT's models, configurations."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def text_of_page(page: object, field: str) -> tuple[str, str]:
 
 
 def finite(value: Any) -> Any:
-    """The same without infinities and NaN, which JSON has not: as their names, so that what must be a number is none."""
+    """A value without infinities and NaN, which JSON has not: as their names, so that what must be a number is none."""
     if isinstance(value, float) and not math.isfinite(value):
         return json.dumps(value)
     if isinstance(value, dict):
@@ -211,7 +211,7 @@ def warn_of_adapters(config: Any) -> None:
                 return
 
 
-# What trains in a model of PEFT.
+# The weights that train in a model of PEFT.
 
 #: The reader's names of weights by those of transformers' modules, the last two parts of the name before the last one.
 WEIGHTS = {

@@ -52,7 +52,7 @@ class Overflow(Error, OverflowError):
 
 
 def checked(function: Callable[P, R]) -> Callable[P, R]:
-    """The same function, whose error names the nearest keyword where it is called with one that it does not have."""
+    """A function like the given one, whose error names the nearest keyword where it is called with one that it does not have."""
     known = list(inspect.signature(function).parameters)
 
     @functools.wraps(function)

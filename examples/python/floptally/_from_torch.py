@@ -255,12 +255,12 @@ def far_sizes(arity: int, lengths: Sequence[int] | None, longest: int, real: boo
     most = max(lengths or (max(LENGTHS) if longest > max(LENGTHS) else max(SHORT_LENGTHS),))
     found = [n - n % whole for n in (longest, *FAR) if most < n <= longest and n <= FAR[0]]
     longer = sorted({n for n in found if n > most}, reverse=True)
-    # Of another batch, so that what runs once in each pass and grows with the length is seen.
+    # A step of another batch, so that what runs once in each pass and grows with the length is seen.
     return [(3, n, 0 if arity == 2 else n // 2 - n // 2 % whole) for n in longer]
 
 
 def operator_of(key: Any) -> Any:
-    """What FlopCounterMode knows an operator by."""
+    """The name by which FlopCounterMode knows an operator."""
     key = getattr(key, "_opoverload", key)
     return getattr(key, "overloadpacket", key)
 
@@ -411,7 +411,7 @@ def running_module(model: torch.nn.Module, problem: BaseException) -> str:
     return found
 
 
-# What transformers' models say about themselves.
+# Masks as transformers' models say them of themselves.
 
 
 def prepare_transformers(model: torch.nn.Module, real: bool) -> None:
@@ -473,7 +473,7 @@ def positions_of(model: torch.nn.Module, masks: Mapping[str, Mask]) -> tuple[lis
 
 
 class SeenMasks:
-    """What attention cores attend: as the caller says, else as it was seen, else as transformers' modules say."""
+    """The masks of attention cores: as the caller says, else as it was seen, else as transformers' modules say."""
 
     def __init__(self, model: torch.nn.Module, given: Mapping[str, Mask], names: Names, sizes: Sequence[Size]) -> None:
         self.model = model
@@ -514,7 +514,7 @@ class SeenMasks:
         )
 
     def check(self) -> None:
-        """What was read of modules must be what the config reader says, where it reads the config at all."""
+        """Throws unless what was read of modules is what the config reader says, where it reads the config at all."""
         config = getattr(self.model, "config", None)
         if not self.read or config is None or not hasattr(config, "to_dict"):
             return

@@ -62,11 +62,11 @@ class Copy:
 
     @property
     def from_gpu(self) -> bool:
-        """Whether anything is on its way."""
+        """True where anything is on its way."""
         return bool(self._events)
 
     def done(self) -> bool:
-        """Whether all of it is there, as far as can be asked: not while a graph is captured."""
+        """True where all of it is there, as far as can be asked: not while a graph is captured."""
         return not self._events or (not _captures() and all(event.query() for event in self._events.values()))
 
     def wait(self) -> None:
@@ -101,7 +101,7 @@ class Copy:
 
 
 class Unfinished:
-    """What a meter waits for: microbatches whose numbers are on their way from a GPU, and the ended steps that have such.
+    """The work that a meter waits for: microbatches whose numbers are on their way from a GPU, and the ended steps that have such.
 
     A step ends without them. It joins the totals, in order, where somebody asks and all of them are there, or waits. A
     microbatch that cannot be counted is left out of its step, and is the error once the step has joined. `meter` has
@@ -211,7 +211,7 @@ def placed(problem: BaseException, place: str) -> BaseException:
 
 
 def is_on_gpu(value: Any) -> bool:
-    """Whether an array is in the memory of a GPU, by PyTorch, the CUDA array interface or DLPack."""
+    """True where an array is in the memory of a GPU, by PyTorch, the CUDA array interface or DLPack."""
     kind = getattr(getattr(value, "device", None), "type", None)
     if isinstance(kind, str):  # a tensor says it itself
         return kind == "cuda"

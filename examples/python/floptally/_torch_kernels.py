@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What modes of PyTorch do not see by themselves: nested tensors, Triton's kernels, compiled and fused layers.
+"""Kernels that modes of PyTorch do not see by themselves: nested tensors, Triton's kernels, compiled and fused layers.
 
 A nested tensor of the jagged layout is one tensor of all tokens and the boundaries between sequences. Modes are asked
 before it unwraps itself, so that a counter sees operators without a formula; `Unwrapping` lets it unwrap itself first.

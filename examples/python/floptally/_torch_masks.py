@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What an attention core attends, by the values that were added to its scores; see _torch_trace.py.
+"""The masks of attention cores, by the values that were added to its scores; see _torch_trace.py.
 
 A mask is made of constants: positions, comparisons, `tril`. Such tensors depend on no data and no parameter, so that
 their values can be computed beside the fake tensors that stand for them. Where one meets scores, what it leaves alive
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Elements of a constant whose values are computed: a mask of 2048 x 2048.
 MOST_ELEMENTS = 1 << 22
-#: What is added to a score in order that little is left of it: -10000, or a bias of a distance.
+#: A number that is added to a score in order that little is left of it: -10000, or a bias of a distance.
 DEAD = -1e3
 #: And in order that nothing is: -inf, the smallest number of a type, a part of it.
 SURELY_DEAD = -1e30
@@ -43,7 +43,7 @@ Rule = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 @dataclass(eq=False)
 class Rows:
-    """What some queries attend, at a length where not all of them can be asked."""
+    """The keys that some queries attend, at a length where not all of them can be asked."""
 
     queries: int
     keys: int
@@ -65,7 +65,7 @@ class Rows:
 
 @dataclass
 class Scores:
-    """What a tensor says about the pairs of a core: it is QK^T, or a bias of it, or what a softmax made of it."""
+    """The knowledge of a tensor about the pairs of a core: it is QK^T, or a bias of it, or what a softmax made of it."""
 
     products: list[Product] = field(default_factory=list)
     pattern: Pattern = FULL
@@ -117,7 +117,7 @@ class Constants:
         return self.patterns[key][1]
 
     def all_are(self, one: torch.Tensor, test: Callable[[torch.Tensor], torch.Tensor]) -> bool:
-        """Whether all values of a constant are such; of one that is too large, those of some rows."""
+        """True where all values of a constant are such; of one that is too large, those of some rows."""
         value = self.known(one)
         if value is None or 0 in value.shape:
             return False
@@ -129,7 +129,7 @@ class Constants:
             return False
 
     def computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
-        """What an operator gives for constants, or None where they are none."""
+        """The result of an operator for constants, or None where they are none."""
         if self.real or torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             return None
         if isinstance(func, torch._ops.HigherOrderOperator):
@@ -145,7 +145,7 @@ class Constants:
             return None
 
     def made_by(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
-        """Of constants that are too large to compute: the operator and its operands; None where they are none."""
+        """Constants that are too large to compute: the operator and its operands; None where they are none."""
         if self.real or torch.Tag.nondeterministic_seeded in getattr(func, "tags", ()):
             return None
         if isinstance(func, torch._ops.HigherOrderOperator):
@@ -176,7 +176,7 @@ class Constants:
             self.spoiled[storage._cdata] = storage
 
 
-#: What is said in a note where it decided.
+#: Words of a note where it decided.
 FINITE = "numbers are taken as finite"
 RANDOM = "a random number is taken as its mean, 0.5"
 EXAMPLE = "integers of the inputs are those of the example"
@@ -191,7 +191,7 @@ OF_ONE = frozenset(
 
 
 class Supposed:
-    """What decides what runs where only data could: that numbers are finite, that a random number is its mean, and the
+    """Suppositions that decide what runs where only data could: that numbers are finite, that a random number is its mean, and the
     integers of the example. It decides what runs, never what is attended."""
 
     def __init__(self, constants: Constants) -> None:
@@ -216,7 +216,7 @@ class Supposed:
                 one._floptally_supposed = known, why  # type: ignore[attr-defined]
 
     def computed(self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor]) -> Any:
-        """What an operator gives for what is supposed, or None where nothing is."""
+        """The result of an operator for what is supposed, or None where nothing is."""
         if self.constants.real or not any(hasattr(one, "_floptally_supposed") for one in inputs):
             return None
         if isinstance(func, torch._ops.HigherOrderOperator) or getattr(func._schema, "is_mutable", True):
@@ -236,7 +236,7 @@ class Supposed:
     def after(
         self, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any], inputs: list[torch.Tensor], out: Any
     ) -> None:
-        """What is supposed of an operator's output."""
+        """The supposition about an operator's output."""
         if self.constants.real or not isinstance(out, (torch.Tensor, list, tuple)):
             return
         name = str(getattr(getattr(func, "_overloadpacket", None), "__name__", ""))
@@ -340,7 +340,7 @@ def rows_of(pattern: Pattern, queries: int, keys: int) -> Rows:
 
 
 def both(a: Pattern, b: Pattern) -> Pattern:
-    """What two patterns leave alive."""
+    """The pairs that two patterns leave alive."""
     if a is None or b is None:
         return None
     if isinstance(a, str) and a == FULL:
@@ -399,7 +399,7 @@ def pattern_in(pattern: Pattern, shape: Sequence[int], name: str) -> Pattern:
 
 
 def triangle(name: str, shift: int, queries: int, keys: int) -> Pattern:
-    """What `tril` or `triu` leaves of scores."""
+    """The pairs that `tril` or `triu` leaves of scores."""
 
     def at(query: int, n: int) -> torch.Tensor:
         column = torch.arange(n)
@@ -413,7 +413,7 @@ def triangle(name: str, shift: int, queries: int, keys: int) -> Pattern:
 
 
 def is_dead(value: torch.Tensor) -> torch.Tensor:
-    """Of what is added to scores; a mask of bools says what is attended. A bias that grows with the distance is no
+    """The pairs of what is added to scores; a mask of bools says what is attended. A bias that grows with the distance is no
     mask, however strong: at its edge it goes on as it went."""
     if value.dtype is torch.bool:
         return ~value
@@ -426,7 +426,7 @@ def is_dead(value: torch.Tensor) -> torch.Tensor:
     dead, surely, rest = (one.reshape(flat.shape) for one in (dead, surely, rest))
 
     def edges(x: torch.Tensor, rest: torch.Tensor, alive: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of the first element of a run, seen from the left: whether it is no continuation of what stands around it,
+        """True where the first element of a run, seen from the left, is no continuation of what stands around it,
         and whether it is one. It is neither where nothing else stands around it."""
         step = (x[:, 1:] - x[:, :-1]).abs()
         edge = alive[:, :-1] & rest[:, 1:]
@@ -454,7 +454,7 @@ def is_dead(value: torch.Tensor) -> torch.Tensor:
 
 
 def is_zero(value: torch.Tensor) -> torch.Tensor:
-    """Of what is multiplied with scores. What decays with the distance until its type has no number left is no mask."""
+    """The pairs of what is multiplied with scores. What decays with the distance until its type has no number left is no mask."""
     zero = value == 0
     if not value.is_floating_point() or value.shape[-1] < 3 or not bool(zero.any()):
         return zero
@@ -463,7 +463,7 @@ def is_zero(value: torch.Tensor) -> torch.Tensor:
     flat, zeros = value.double().abs().reshape(-1, value.shape[-1]), zero.reshape(-1, value.shape[-1])
 
     def edges(x: torch.Tensor, zeros: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Of the first zero of a run: whether what is before it was near 0, or far."""
+        """True where what is before the first zero of a run was near 0."""
         edge = ~zeros[:, :-1] & zeros[:, 1:]
         last, before = x[:, :-1], torch.nn.functional.pad(x[:, :-2], (1, 0))
         ratio = torch.where(before > 0, last / before.clamp(min=1e-300), torch.ones_like(last)).clamp(max=1)
@@ -499,7 +499,7 @@ def is_false(value: torch.Tensor) -> torch.Tensor:
     return ~value.bool()
 
 
-# What a kernel is told.
+# Arguments of a kernel.
 
 
 class Valued(TorchFunctionMode):
@@ -739,9 +739,9 @@ def mask_of_squares(squares: Sequence[Square], names: set[str], said: Mask | Non
 
 
 def further(told: Rows, found: Mask, squares: Sequence[Square]) -> Mask:
-    """What a function of a mask says where no step ran: a window wider than all that did."""
+    """The mask that a function says where no step ran: a window wider than all that did."""
     rule = rule_of(found)
-    # What holds at any length may still know the length at which it was made: then it says nothing about others.
+    # A function that holds at any length may still know the length at which it was made: then it says nothing about others.
     def row(query: int) -> torch.Tensor:
         one = told.row(query, FURTHEST)
         if one is None:

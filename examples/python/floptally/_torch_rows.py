@@ -36,7 +36,7 @@ STATISTICS: dict[str, Callable[[Size], int]] = {
 }
 QUADRATIC = ("squares", "others", "crossed", "key squares", "patch squares")
 POSITION_WORDS = ("position", "token_type", "segment")  #: in the names of tables whose indices come from data
-#: What varies, as the number of sizes; grids have two as keys have.
+#: Sizes that vary, by their number; grids have two as keys have.
 GRIDS = 4
 OF_ARITY = {
     1: ("count",),
@@ -154,7 +154,7 @@ def without_first(found: dict[str, int], sizes: Iterable[Size]) -> dict[str, int
 
 
 def is_cubic(points: Sequence[tuple[int, int]]) -> bool:
-    """Whether (length, count) lie on a polynomial of the third degree, by divided differences."""
+    """True where (length, count) lie on a polynomial of the third degree, by divided differences."""
     xs = [x for x, _ in points]
     differences = [Fraction(y) for _, y in points]
     for order in range(1, 5):
@@ -206,7 +206,7 @@ class Names:
 
     @staticmethod
     def short(names: Iterable[str]) -> dict[str, str]:
-        """Of at most 39 characters each: ``..`` in place of as few parts as possible, the first of them that no other
+        """Names of at most 39 characters each: ``..`` in place of as few parts as possible, the first of them that no other
         name could stand for too."""
         of_name = {name: name.split(".") for name in names}
         made: dict[str, str] = {}
@@ -230,7 +230,7 @@ class Names:
 
     @staticmethod
     def cut(name: str, taken: Iterable[str]) -> str:
-        """What is left of a name where leaving out whole parts makes none of its own: its end, and a number."""
+        """The end of a name and a number, where leaving out whole parts makes no name of its own."""
         others = set(taken)
         for number in range(len(others) + 2):
             mark = f"~{number}" if number else ""
@@ -274,7 +274,7 @@ def series_of(products: list[list[Product]]) -> Series:
 
 
 def pattern_of(products: list[Product]) -> Any:
-    """What all of these attend, or None where they differ."""
+    """The mask of all of these, or None where they differ."""
     first = products[0].pattern
     alike = all(p.pattern is first or (isinstance(p.pattern, str) and p.pattern == first) for p in products)
     return first if alike else None
@@ -299,12 +299,12 @@ def gathered(several: Sequence[Series]) -> Series:
 
 
 def kind_of(product: Product) -> tuple[str, tuple[str, ...]]:
-    """Of products whose number differs from size to size: a scan's first state is a constant, the others are none."""
+    """Rows of products whose number differs from size to size: a scan's first state is a constant, the others are none."""
     return "activations" if product.kind == "weight" and not product.weights else product.kind, product.weights
 
 
 def aligned(steps: Sequence[Step]) -> list[Series]:
-    """The same product at every size, in the order of the forward."""
+    """One product at every size, in the order of the forward."""
     of_module: list[dict[str, list[Product]]] = []
     for step in steps:
         found: dict[str, list[Product]] = {}
@@ -407,7 +407,7 @@ class Table:
             return sum((c * statistic(name, size) for name, c in found.items()), Fraction(0))
 
         for names in (OF_ARITY[self.arity], ("passes",) + OF_ARITY[self.arity]):
-            # What runs once whatever the batch is told by another batch.
+            # Another batch tells what runs once whatever the batch is.
             used = [i for i in range(len(self.sizes)) if i < self.fitted or (names[0] == "passes" and self.is_other(i))]
             kept = found, wrong
             found = solved([self.sizes[i] for i in used], [values[i] for i in used], names)
@@ -453,7 +453,7 @@ class Table:
         raise AssertionError(where)
 
     def is_other(self, index: int) -> bool:
-        """Whether a size is the first one of another batch."""
+        """True where a size is the first one of another batch."""
         return index == next(i for i, size in enumerate(self.sizes) if size[0] != self.sizes[0][0])
 
     def length_of(self, value: int, size: Size, at: Callable[[Size], Fraction]) -> int:
@@ -502,7 +502,7 @@ class Table:
         ran = self.fit(where, one.first.op, backward) if any(backward) else {}
         units = self.fit(where, one.first.op, forward)
         for name in [name for name in ran if name.startswith(("after ", "later ")) and name not in units]:
-            # Of the first tokens, or the first chunk, something is not needed: they are counted apart.
+            # The first tokens, or the first chunk, need less: they are counted apart.
             every = "tokens" if name.startswith("after ") else name.removeprefix("later ")
             first = int(name.removeprefix("after ")) if every == "tokens" else 1
             if units.get(every, 0) > 0:
@@ -646,7 +646,7 @@ class Table:
         self.put(one.module, mask, term, flops)
 
     def extra_tokens(self, one: Series) -> str:
-        """What a core counts for queries that are in no length: under a mask, they have no pairs of that mask."""
+        """The count of a core for queries that are in no length: under a mask, they have no pairs of that mask."""
         units = self.fit(one.module, one.first.op, one.forward)
         found = [name for name in ("count", "passes") if name in units]
         # Keys alone may be more: a prefix, which every query sees.
@@ -690,7 +690,7 @@ class Table:
             self.put(module, self.side_of(module), term, 2 * count, 0 if term == "tied_embedding" else count)
 
     def side_of(self, module: str) -> str:
-        """What runs over a parameter that multiplies no matrix: what runs over the products around it."""
+        """The unit of a parameter that multiplies no matrix: what runs over the products around it."""
         while True:
             around = {
                 unit
@@ -807,7 +807,7 @@ class Table:
         return made
 
     def recomputing(self, cost: Cost, series: Sequence[Series]) -> Cost:
-        """What the backward ran again, as the plan of the cost."""
+        """The plan of the cost, with what the backward ran again."""
         if not any(step.recomputed for step in self.steps):
             return cost
         short = self.names.short(component for component, _, _, _ in self.rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the functions of floptally take."""
+"""Types that the functions of floptally take."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Reducer(Protocol):
 
 
 class TimesComponents(Protocol):
-    """What measured the parts of a step: module_times.ModuleTimer."""
+    """A timer of the parts of a step: module_times.ModuleTimer."""
 
     def times(self, work: Any = ..., /) -> dict[str, Any]: ...
 

@@ -12,13 +12,13 @@ ConventionName: TypeAlias = Literal[
     "bionemo", "levanter", "nanotron", "vllm_prefill", "hf_6nd", "palm", "nanogpt", "torchtitan", "torchtitan_2026",
     "verl", "verl_2026", "flash_attention", "torch_flop_counter", "torch_flop_counter_eager", "recsys_examples",
 ]  # fmt: skip
-#: What a process runs of a step.
+#: Passes of a step that a process runs.
 Phase: TypeAlias = Literal["train", "forward", "backward"]
-#: What the backward computes again.
+#: Parts of the forward that the backward computes again.
 Recompute: TypeAlias = Literal["none", "full", "attention"]
 #: Tokens whose logits are computed.
 LogitTokens: TypeAlias = Literal["all", "last", "measured"]
-#: What happens to a weight in training.
+#: States of a weight in training.
 WeightState: TypeAlias = Literal["trainable", "frozen", "lora"]
 #: How the indexers of sparse attention train.
 IndexerTraining: TypeAlias = Literal["frozen", "sparse_loss", "dense_loss", "warm_up"]
@@ -26,7 +26,7 @@ IndexerTraining: TypeAlias = Literal["frozen", "sparse_loss", "dense_loss", "war
 ViewName: TypeAlias = Literal["useful", "padded", "executed"]
 #: Those of them that a tally has.
 CountedView: TypeAlias = Literal["useful", "padded"]
-#: What a meter has totals of.
+#: Spans of which a meter has totals.
 Span: TypeAlias = Literal["step", "interval", "run"]
 #: Sums of a tally.
 Statistic: TypeAlias = Literal["count", "tokens", "keys", "squares", "cached", "crossed", "routed"]
@@ -46,7 +46,7 @@ Split: TypeAlias = Literal[
 ]  # fmt: skip
 #: How the core of latent attention runs.
 LatentAttention: TypeAlias = Literal["expanded", "absorbed"]
-#: What a peak is.
+#: Kinds of peaks.
 PeakKind: TypeAlias = Literal["datasheet", "boost", "measured"]
 #: How good the source of a peak is.
 Quality: TypeAlias = Literal["vendor_document", "vendor_slide", "third_party"]
@@ -60,17 +60,17 @@ Schedule: TypeAlias = Literal["gpipe", "1f1b", "interleaved", "zero_bubble", "zb
 ZeroStates: TypeAlias = Literal["none", "optimizer", "gradients", "weights"]
 #: How many samples a rank has.
 BalanceMode: TypeAlias = Literal["equal_count", "free", "capacity"]
-#: What a search begins with.
+#: Assignments that a search begins with.
 BalanceSeed: TypeAlias = Literal["best", "longest_first", "differencing"]
-#: What ranks hold of a statistic, as presets.
+#: Presets of what ranks hold of a statistic.
 ScopeName: TypeAlias = Literal["microbatch", "context_slice", "first_stage", "last_stage", "own_routers"]
-#: What the ranks along one axis hold.
+#: Shares of a statistic that the ranks along one axis hold.
 Share: TypeAlias = Literal["replicated", "trusted", "sharded", "first", "last"]
 #: Axes of a layout.
 Axis: TypeAlias = Literal["tp", "cp", "dp", "pp", "ep"]
 #: Number formats by their own names.
 PrecisionName: TypeAlias = Literal["fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int8", "fp4"]
-#: The same as frameworks and trainers call them.
+#: Names of precisions in frameworks and trainers.
 PrecisionWord: TypeAlias = Literal[
     "bfloat16", "float16", "half", "float32", "float64", "tensorfloat32", "float8", "mxfp8", "float8_e4m3fn",
     "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz", "mxfp4", "nvfp4", "float4_e2m1fn_x2", "bf16-mixed",

@@ -100,7 +100,7 @@ class KernelTimes:
         return None if taken is None else self.flops(batch, sequence_length, phase) / (taken * 1e9)
 
     def mfu_pct(self, batch: int, sequence_length: int, phase: str) -> float | None:
-        """The same in % of the peak."""
+        """The rate in % of the peak."""
         if self.peak_tflops is None:
             raise Error("peak_tflops", "must be in the file where MFU is asked for, got none")
         rate = self.tflops(batch, sequence_length, phase)

@@ -209,7 +209,7 @@ class ModuleTimer:
         self._hooks.append(module.register_forward_hook(after, with_kwargs=True, always_call=True))
 
     def _through(self, tree: Any, when: Callable[[], None]) -> tuple[Any, bool]:
-        """The same tensors, whose gradients call `when` as they come by, all of them at once; and whether there are any."""
+        """Tensors like the given ones, whose gradients call `when` as they come by, all of them at once; and True where there are any."""
         import torch
         from torch.utils._pytree import tree_flatten, tree_unflatten
 

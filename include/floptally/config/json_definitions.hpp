@@ -20,7 +20,8 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// What <floptally/json.hpp> declares: inline there, or in the one unit that includes <floptally/json_src.hpp>.
+/// Definitions of what <floptally/json.hpp> declares: inline there, or in the one unit that includes
+/// <floptally/json_src.hpp>.
 
 namespace floptally {
 

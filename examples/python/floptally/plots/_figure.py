@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What all pictures share: matplotlib, imported when used, one look, files with the same bytes every time."""
+"""Shared by all pictures: matplotlib, imported when used, one look, files with the same bytes every time."""
 
 from __future__ import annotations
 
@@ -179,7 +179,7 @@ def save(figure: Figure, path: PathLike | None) -> None:
 
 
 def unit_of(largest: int | float) -> tuple[float, str]:
-    """What to divide FLOPs by so that the largest has 1 to 3 digits before the point, and the prefix of the unit."""
+    """The number to divide FLOPs by so that the largest has 1 to 3 digits before the point, and the prefix of the unit."""
     power = 0
     while largest >= 1000 ** (power + 1) and power + 1 < len(_PREFIXES):
         power += 1

@@ -25,7 +25,7 @@ class ComparedRun(Protocol):
 
     @property
     def name(self) -> str:
-        """Of the run."""
+        """The name of the run."""
         ...
 
     @property

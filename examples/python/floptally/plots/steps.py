@@ -116,7 +116,7 @@ def convention_spread(
     ax: Axes | None = None,
     path: PathLike | None = None,
 ) -> Figure:
-    """What every convention says of one and the same step, least first, as multiples of `reference`.
+    """The FLOPs of one step by every convention, least first, as multiples of `reference`.
 
     totals: useful FLOPs under each convention, as `convention_totals(config, lengths=…)` counts them.
     about: the batch, for the caption.

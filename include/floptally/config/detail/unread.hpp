@@ -73,7 +73,7 @@ class key_check {
         std::string path{};
         std::string_view ignored{};
     };
-    /// What the readers of a place say of one of its keys.
+    /// An answer of the readers of a place about one of its keys.
     struct known_key {
         bool is_read = false;
         bool is_object = false;  ///< its own keys are read one by one
@@ -137,7 +137,7 @@ class key_check {
                 for (const std::string_view word : p->ignored) {
                     known.is_ignored = known.is_ignored || word == key;
                 }
-                // What most pages stand on declares the keys that most classes read; this one may read another.
+                // A page that most stand on declares the keys that most classes read; this one may read another.
                 const bool is_theirs = p->type() == "base" && p != at.by && !at.by->was_asked(key);
                 const bool is_not_read = is_theirs || (is_left && child.type == config_node::kind::list);
                 for (const page_key& rule : p->keys) {

@@ -46,7 +46,7 @@ class gradient_flow {
             some_train = some_train || trains;
             elementwise_trains = elementwise_trains || (trains && is_elementwise_weight(row.kind));
         }
-        // What trains in a cost alone may stand before everything else, or after it.
+        // A weight that trains in a cost alone may stand before everything else, or after it.
         values most{anything_trains_, anything_trains_, static_cast<value::set>(anything_trains_ ? ~0U : 0U)};
         values least = everything_trains_ ? most : values{};
         if (part.role != part_role::anywhere) {
@@ -56,7 +56,7 @@ class gradient_flow {
             const auto with_stream = [context](bool stream) {
                 return static_cast<value::set>(context | (stream ? value::stream : 0));
             };
-            // What is not said is read from the stream, or from the other side where a model has one.
+            // An input that is not said is read from the stream, or from the other side where a model has one.
             const bool other_side = entering.context && has_context_;
             most = {started || some_train, started || other_side || some_train, with_stream(started)};
             const bool both = entering.stream && (other_side || !has_context_);

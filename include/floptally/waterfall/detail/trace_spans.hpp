@@ -163,7 +163,7 @@ class trace_spans {
             const std::uint32_t part = part_named("op:", event.name);
             inner.label.part = part != 0 ? part : inner.label.part;
             if (event.sequence >= 0 && event.forward_thread == 0) {
-                // Of operators with one number the last to begin made the node of the backward.
+                // The last to begin of operators with one number made the node of the backward.
                 forward_[{event.lane, event.sequence}] = {inner.path, inner.label.part};
             }
             if (event.external != 0) {
