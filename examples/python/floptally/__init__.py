@@ -5,15 +5,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ._accelerators import Accelerator, accelerator, accelerators
 from ._balance import Assignment
 from ._breakdown import View, Work
 from ._bytes import Bytes, ComponentBytes, Mbu
 from ._comparison import ComparedConvention, Comparison, ObservedMatch
 from ._core import (
-    Accelerator,
     Breakdown,
     ContextShares,
-    Convention,
     Cost,
     Error,
     LeftOut,
@@ -30,14 +29,12 @@ from ._core import (
     Totals,
     WeightSetting,
     __version__,
-    accelerator,
-    accelerators,
     balance,
-    conventions,
     flops,
     models,
     readable,
 )
+from ._conventions import Convention, conventions
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch

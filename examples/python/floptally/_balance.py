@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -68,3 +69,29 @@ class Assignment:
     def __repr__(self) -> str:
         over_mean = f"largest load over mean {self._max_over_mean:.6f}"
         return f"<Assignment of {len(self._rank_of)} samples to {len(self)} ranks, {over_mean}>"
+
+
+def assignment(
+    rank_of: npt.NDArray[np.int64], ranks: list[npt.NDArray[np.int64]], loads: list[int], exponent: int, is_optimum: bool,
+    before: tuple[Any, ...], after: tuple[Any, ...], samples: int, moved: int, speedup: float | None, max_over_mean: float,
+) -> Assignment:
+    """The assignment whose loads are so many times 2 to the exponent: ints where that is 0, as all costs then were."""
+
+    def number(load: int) -> int | float:
+        return load if exponent == 0 else math.ldexp(float(load), exponent)
+
+    def spread(largest: int, smallest: int, *ratios: float) -> dict[str, Any]:
+        names = ("max_over_mean", "max_over_min", "range_over_max")
+        return {"largest": number(largest), "smallest": number(smallest), **dict(zip(names, ratios, strict=True))}
+
+    report = {
+        "before": [spread(*each) for each in before],
+        "after": [spread(*each) for each in after],
+        "samples": samples,
+        "moved": moved,
+        "predicted_speedup": speedup,
+    }
+    own = len(loads) // len(ranks)  # of a rank
+    numbers = [number(load) for load in loads]
+    shown = numbers if own == 1 else [tuple(numbers[i : i + own]) for i in range(0, len(numbers), own)]
+    return Assignment(rank_of, ranks, shown, is_optimum, report, max_over_mean)

@@ -11,7 +11,8 @@ from . import _core
 from ._html import to_html
 
 if TYPE_CHECKING:
-    from ._core import Accelerator, Breakdown
+    from ._accelerators import Accelerator
+    from ._core import Breakdown
 
 KINDS = ("weights", "gradients", "activations", "cache")
 

@@ -8,10 +8,12 @@ from typing import Any, ClassVar, Literal, SupportsIndex
 import numpy as np
 import numpy.typing as npt
 
+from ._accelerators import Accelerator
 from ._balance import Assignment
 from ._breakdown import View
 from ._bytes import Bytes
 from ._comparison import Comparison
+from ._conventions import Convention
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
 from ._later import MeteredStep
 from ._passes import Passes, StepPasses, StepWork, TimedPass
@@ -168,18 +170,6 @@ class Row:
     @property
     def inner_units(self) -> int:
         """Columns of a key-value head, key-value heads of a fused matrix, or the width of an expert."""
-    def __eq__(self, other: object) -> bool: ...
-    def __hash__(self) -> int: ...
-
-class Convention:
-    """How FLOPs are counted. `conventions()` lists them."""
-
-    @property
-    def name(self) -> ConventionName:
-        """As `convention=` takes it: "exact", "palm", "megatron", …"""
-    @property
-    def summary(self) -> str:
-        """A line on what is counted."""
     def __eq__(self, other: object) -> bool: ...
     def __hash__(self) -> int: ...
 
@@ -904,45 +894,6 @@ class ContextShares:
     def tallies(self) -> list[Tally]:
         """The batch of each rank; they add up to the whole."""
 
-class Accelerator:
-    """A part and its dense peaks, each with its public source."""
-
-    @property
-    def name(self) -> str:
-        """The name that it has here: "H100 SXM"."""
-    @property
-    def vendor(self) -> str:
-        """Who makes it: "NVIDIA", "AMD", …"""
-    @property
-    def form_factor(self) -> str:
-        """As the vendor calls its board or package: "SXM5", …"""
-    @property
-    def driver_names(self) -> list[str]:
-        """Names by which the driver or a framework calls it."""
-    @property
-    def dense_tflops(self) -> dict[PrecisionName, float]:
-        """Dense TFLOP/s by precision (TOP/s for int8); what is not published is not there."""
-    @property
-    def memory_tbps(self) -> dict[str, float]:
-        """TB/s of its memory by its names; parts of one name may have several, and what is not published is not there.
-        """
-    @property
-    def source(self) -> str:
-        """The title of the document that its figures are from."""
-    @property
-    def source_url(self) -> str:
-        """Where that document is."""
-    @property
-    def note(self) -> str:
-        """Words on what its figures are of, where that needs some."""
-    @property
-    def quality(self) -> Quality:
-        """How good the source is: vendor_document, vendor_slide or third_party."""
-    def peak_tflops(self, precision: Precision = "bf16") -> float:
-        """Dense TFLOP/s of one device, or an Error that names what is published."""
-    def boost_tflops(self, clock_mhz: float, precision: Precision = "bf16") -> float:
-        """Dense TFLOP/s of one device at a clock that it reports, which may be above the datasheet's."""
-
 class Totals:
     """The totals of a step, an interval or a run.
 
@@ -1288,14 +1239,8 @@ class Meter:
 def _pass_rates(
     passes: list[tuple[Any, ...]], seconds: float, gpu_seconds: float, peak_tflop: float
 ) -> tuple[str, str, list[dict[str, Any]], float]: ...
-def accelerator(name: str) -> Accelerator:
-    """The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole."""
-def accelerators() -> list[Accelerator]:
-    """Every known part."""
 def address_of(values: Integers) -> int:
     """Where integers are read from: the array's own memory, or that of a copy of a list."""
-def conventions() -> list[Convention]:
-    """Every convention, the default `exact` first."""
 def cost(
     config: str,
     *,
@@ -1479,6 +1424,14 @@ def reduce_sequences(
     summed over the ranks that share a sequence first, then over the sequences of all."""
 
 # Values that Python's classes are made of.
+def _accelerators(name: str | None = None) -> list[tuple[Any, ...]]:
+    """The fields of an Accelerator for the part of a name, or for every part."""
+def _peak_tflops(name: str, precision: Precision, clock_mhz: float | None = None) -> float:
+    """Dense TFLOP/s of a part, as published or at a clock."""
+def _coefficient_hash(cost: Cost, convention: str, plan: Plan | None) -> int:
+    """A hash of what a cost counts by a convention and a plan."""
+def _conventions() -> list[tuple[ConventionName, str]]:
+    """Name and summary of every convention."""
 def _bytes(
     work: Breakdown,
     *,
@@ -1531,9 +1484,11 @@ def _fitting_pipelines(work: Breakdown, request: str) -> str:
     """JSON of pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
 def _times_of_traces(work: Breakdown, paths: list[bytes], modules: str | None) -> str:
     """JSON of the times of the traces of a step's ranks, what else they say of it, notes, and each rank's step."""
-def _read_throughput_log(text: str) -> tuple[list[Any], list[Any]]:
-    """Steps and layers of a log's text, a tuple each."""
-def _line_text(line: Any) -> str:
-    """A TrainLine or a LayerLine as logs have it."""
-def _compare(experiments: Sequence[Any]) -> tuple[Any, ...]:
-    """A tuple for each run: name, rates, MFU and speed-up."""
+def _read_throughput_log(text: str) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Steps and layers of a log's text, the fields of each as a tuple."""
+def _train_line_text(line: tuple[Any, ...]) -> str:
+    """The fields of a TrainLine as logs have it."""
+def _layer_line_text(line: tuple[Any, ...]) -> str:
+    """The fields of a LayerLine as logs have it."""
+def _compare(experiments: Sequence[tuple[Any, ...]]) -> tuple[Any, ...]:
+    """The fields of a row for each run, whose own fields are given."""

@@ -12,7 +12,8 @@ from . import _core
 from ._core import Error
 
 if TYPE_CHECKING:
-    from ._core import Convention, Cost, Mask, Plan, Tally
+    from ._conventions import Convention
+    from ._core import Cost, Mask, Plan, Tally
     from ._words import ConventionName
 
 # What nvcc has made of examples/python/src/kernels.cu, where the build found an nvcc.

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 if TYPE_CHECKING:
@@ -71,6 +72,13 @@ def shortened(value: object) -> str:
     """repr(value), for the text of an error."""
     text = repr(value)
     return text if len(text) <= 80 else text[:77] + "..."
+
+
+def listed(value: type[R], fields: Iterable[Any]) -> R:
+    """A value of a dataclass that users do not make themselves."""
+    made = object.__new__(value)
+    made.__dict__.update(zip((each.name for each in dataclasses.fields(value)), fields, strict=True))  # type: ignore[arg-type]
+    return made
 
 
 def made_elsewhere(makers: str) -> Callable[..., None]:

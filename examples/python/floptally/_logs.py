@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field, fields
+from typing import Any
 
 from . import _core
 
@@ -23,7 +24,7 @@ class TrainLine:
     mfu_pct: float | None = None
 
     def __str__(self) -> str:
-        return _core._line_text(self)
+        return _core._train_line_text(astuple(self))
 
     def __repr__(self) -> str:
         return f"<TrainLine {self}>"
@@ -45,7 +46,7 @@ class LayerLine:
     layer: str = "LAYER"
 
     def __str__(self) -> str:
-        return _core._line_text(self)
+        return _core._layer_line_text(astuple(self))
 
     def __repr__(self) -> str:
         return f"<LayerLine {self}>"
@@ -84,25 +85,23 @@ class ExperimentRow:
     speed_up: float
 
 
+def named(line: type[TrainLine] | type[LayerLine], values: Sequence[Any]) -> dict[str, Any]:
+    """The fields of a line by their names."""
+    return dict(zip((each.name for each in fields(line)), values, strict=True))
+
+
 def read_throughput_log(text: str) -> ThroughputLog:
     """The `[train]` and `[LAYER]` lines of a log's text, in every shape that recsys-examples writes. Other lines are
     skipped; one that looks like these and cannot be read is an Error with its number, and so is a log of none."""
     steps, layers = _core._read_throughput_log(text)
     return ThroughputLog(
-        [
-            TrainLine(iteration=iteration, tokens=tokens, milliseconds=time, tflops=tflops, mfu_pct=mfu)
-            for iteration, tokens, time, tflops, mfu in steps
-        ],
-        [
-            LayerLine(pass_name=name, tokens=tokens, milliseconds=time, tflops=tflops, mfu_pct=mfu, layer=layer)
-            for name, tokens, time, tflops, mfu, layer in layers
-        ],
+        [TrainLine(**named(TrainLine, line)) for line in steps], [LayerLine(**named(LayerLine, line)) for line in layers]
     )
 
 
 def compare(experiments: Sequence[Experiment]) -> list[ExperimentRow]:
     """A row for each experiment, in the order given; the first is what the others are compared with."""
-    return [ExperimentRow(*row) for row in _core._compare(experiments)]
+    return [ExperimentRow(*row) for row in _core._compare([astuple(run) for run in experiments])]
 
 
 def comparison_markdown(rows: Sequence[ExperimentRow]) -> str:

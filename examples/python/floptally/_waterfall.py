@@ -18,7 +18,8 @@ from ._errors import Error, checked, shortened
 from ._html import to_html
 
 if TYPE_CHECKING:
-    from ._core import Accelerator, Breakdown, ContextShares, MaskedTiles
+    from ._accelerators import Accelerator
+    from ._core import Breakdown, ContextShares, MaskedTiles
     from ._words import Precision, Schedule, ZeroStates
 
 STAYS: Any = ...  # a choice that is not given

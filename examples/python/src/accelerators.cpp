@@ -33,9 +33,27 @@ precision to_precision(py::handle used) {
         });
 }
 
-template <auto Text>
-void text_property(const py::class_<accelerator>& type, const char* name) {
-    property(type, name, [](const accelerator& a) { return std::string(a.*Text); });
+/// The fields of Python's `Accelerator`, in their order.
+py::tuple fields_of(const accelerator& part) {
+    py::list driver_names;
+    for (const std::string_view each : part.driver_names) {
+        if (!each.empty()) {
+            driver_names.append(each);
+        }
+    }
+    py::dict peaks;
+    for (std::size_t i = 0; i < precision_count; ++i) {
+        const auto which = static_cast<precision>(i);
+        if (part.published_tflops(which) > 0) {
+            peaks[py::str(name(which))] = part.published_tflops(which);
+        }
+    }
+    py::dict rates;
+    for (const std::string_view each : names_with_memory(part)) {
+        rates[py::str(each)] = memory_tbps_named(each);
+    }
+    return py::make_tuple(part.name, part.vendor, part.form_factor, driver_names, peaks, rates, part.source.title,
+                          part.source.url, part.note, name(part.quality));
 }
 
 }  // namespace
@@ -44,13 +62,11 @@ std::optional<std::string> to_product(py::handle part) {
     if (part.is_none()) {
         return {};
     }
-    if (py::isinstance<accelerator>(part)) {
-        return std::string(part.cast<const accelerator&>().name);
-    }
-    if (!py::isinstance<py::str>(part)) {
+    const bool is_object = py::isinstance(part, package_attribute("_accelerators", "Accelerator"));
+    if (!is_object && !py::isinstance<py::str>(part)) {
         throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
     }
-    return part.cast<std::string>();
+    return (is_object ? part.attr("name") : part).cast<std::string>();
 }
 
 chosen_peak peak_of(const arguments& given) {
@@ -91,51 +107,23 @@ void warn_if_absurd(double mfu, counted_passes counted) {
 }
 
 void bind_accelerators(py::module_& module) {
-    const py::class_<accelerator> type = new_class<accelerator>(module, "Accelerator");
-    made_elsewhere(type, "floptally.accelerator(name)");
-    text_property<&accelerator::name>(type, "name");
-    text_property<&accelerator::vendor>(type, "vendor");
-    text_property<&accelerator::form_factor>(type, "form_factor");
-    text_property<&accelerator::note>(type, "note");
-    property(type, "source", [](const accelerator& a) { return std::string(a.source.title); });
-    property(type, "source_url", [](const accelerator& a) { return std::string(a.source.url); });
-    property(type, "quality", [](const accelerator& a) { return std::string(name(a.quality)); });
-    property(type, "driver_names", [](const accelerator& a) {
-        py::list names;
-        for (const std::string_view each : a.driver_names) {
-            if (!each.empty()) {
-                names.append(std::string(each));
-            }
+    function(module, "_accelerators", [](const arguments& given) {
+        py::list parts;
+        if (const auto name = given.some_text("name")) {
+            parts.append(fields_of(accelerator_named(*name)));
+            return parts;
         }
-        return names;
-    });
-    property(type, "dense_tflops", [](const accelerator& a) {
-        py::dict peaks;
-        for (std::size_t i = 0; i < precision_count; ++i) {
-            const auto which = static_cast<precision>(i);
-            if (a.published_tflops(which) > 0) {
-                peaks[py::str(std::string(name(which)))] = a.published_tflops(which);
-            }
+        for (const accelerator& each : accelerators()) {
+            parts.append(fields_of(each));
         }
-        return peaks;
+        return parts;
     });
-    property(type, "memory_tbps", [](const accelerator& a) {
-        py::dict rates;
-        for (const std::string_view each : names_with_memory(a)) {
-            rates[py::str(std::string(each))] = memory_tbps_named(each);
-        }
-        return rates;
+    function(module, "_peak_tflops", [](const arguments& given) {
+        const accelerator part = accelerator_named(given.text("name"));
+        const precision used = to_precision(given["precision"]);
+        const auto clock = given.some_number("clock_mhz");
+        return clock ? part.boost_tflops(used, *clock) : part.peak_tflops(used);
     });
-    method(type, "peak_tflops", [](const accelerator& a, const arguments& given) {
-        return a.peak_tflops(to_precision(given["precision"]));
-    });
-    method(type, "boost_tflops", [](const accelerator& a, const arguments& given) {
-        return a.boost_tflops(to_precision(given["precision"]), given.number("clock_mhz"));
-    });
-    shown_as(type, [](const accelerator& a) { return "<Accelerator " + std::string(a.name) + ">"; });
-    function(module, "accelerator", [](const arguments& given) { return accelerator_named(given.text("name")); });
-    function(module, "accelerators",
-             [](const arguments&) { return std::vector<accelerator>(accelerators().begin(), accelerators().end()); });
 }
 
 }  // namespace floptally::detail::python

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#include <cmath>
 #include <variant>
 
 #include <floptally/balance/assignment.hpp>
@@ -143,38 +142,30 @@ py::array_t<std::int64_t> index_array(std::span<const Number> numbers) {
     return out;
 }
 
-/// A load, an exact int where costs were whole numbers.
-py::object load_of(const assignment& found, uint128 load) {
-    return found.exponent == 0 ? to_int(load) : py::float_(std::ldexp(static_cast<double>(load), found.exponent));
-}
-
-py::list spreads_of(const assignment& found, const std::vector<load_spread>& spreads) {
+/// The largest load, the smallest and their ratios, of each kind of load.
+py::tuple spreads_of(const std::vector<load_spread>& spreads) {
     py::list all;
     for (const load_spread& each : spreads) {
-        all.append(py::dict("largest"_a = load_of(found, each.largest), "smallest"_a = load_of(found, each.smallest),
-                            "max_over_mean"_a = each.max_over_mean.ratio(), "max_over_min"_a = each.max_over_min,
-                            "range_over_max"_a = each.range_over_max));
+        all.append(py::make_tuple(to_int(each.largest), to_int(each.smallest), each.max_over_mean.ratio(),
+                                  each.max_over_min, each.range_over_max));
     }
-    return all;
+    return py::tuple(all);
 }
 
+/// Python's `Assignment`.
 py::object shown_assignment(const assignment& found, const balance_report& report) {
     py::list ranks;
-    py::list loads;
     for (std::size_t rank = 0; rank < found.ranks(); ++rank) {
         ranks.append(index_array(found.samples_of(rank)));
-        py::list own;
-        for (std::size_t load = 0; load < found.loads_per_rank; ++load) {
-            own.append(load_of(found, found.loads[rank * found.loads_per_rank + load]));
-        }
-        loads.append(found.loads_per_rank == 1 ? py::object(own[0]) : py::tuple(own));
     }
-    const py::dict beside("before"_a = spreads_of(found, report.before), "after"_a = spreads_of(found, report.after),
-                          "samples"_a = report.samples, "moved"_a = report.moved,
-                          "predicted_speedup"_a = report.predicted_speedup);
-    return package_attribute("_balance", "Assignment")(index_array(std::span<const std::uint32_t>(found.rank_of)),
-                                                       ranks, loads, found.is_optimum, beside,
-                                                       max_over_mean(report.after));
+    py::list loads;
+    for (const uint128 load : found.loads) {
+        loads.append(to_int(load));
+    }
+    return package_attribute("_balance", "assignment")(
+        index_array(std::span<const std::uint32_t>(found.rank_of)), ranks, loads, found.exponent, found.is_optimum,
+        spreads_of(report.before), spreads_of(report.after), report.samples, report.moved, report.predicted_speedup,
+        max_over_mean(report.after));
 }
 
 py::object balanced(const arguments& given) {

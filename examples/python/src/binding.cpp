@@ -104,6 +104,22 @@ py::object arguments::operator[](std::string_view name) const {
     throw std::out_of_range(of_.name + " has no parameter " + std::string(name));
 }
 
+void arguments::require_values() const {
+    for (const definition::parameter& each : of_.parameters) {
+        if (!each.default_value && !some(each.name)) {
+            throw error(each.name, "must be given, got None");
+        }
+    }
+}
+
+std::string arguments::call_text(std::string name) const {
+    std::string numbers;
+    for (const definition::parameter& each : of_.parameters) {
+        append_item(numbers, std::to_string(as<std::int64_t>(each.name)));
+    }
+    return numbers.empty() ? name : name + "(" + numbers + ")";
+}
+
 py::dict arguments::named() const {
     py::dict all;
     for (std::size_t i = positional_; i < count_; ++i) {

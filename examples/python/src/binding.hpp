@@ -145,6 +145,10 @@ class arguments {
         const py::handle value = some(name);
         return value ? std::optional(to_count(value, name, least, most)) : std::nullopt;
     }
+    /// Throws where a parameter without a default is None.
+    void require_values() const;
+    /// The call as a text: "window(2, -1)"; of integers.
+    [[nodiscard]] std::string call_text(std::string name) const;
     /// Those of "**".
     [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }
     /// All that are given by their names.

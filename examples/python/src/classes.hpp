@@ -141,18 +141,18 @@ class model_cost {
 /// A plan that is given, else the one that the model has.
 [[nodiscard]] const training_plan& to_plan(py::handle plan, const model_cost& model);
 
-/// Sequences of a list of (c, h, t) or (c, h, t, g), and of a list of (n, past).
-[[nodiscard]] std::vector<sequence> to_hstu_sequences(py::handle list);
-[[nodiscard]] std::vector<sequence> to_new_tokens(py::handle list);
 /// Requests of a list of (prompt, generated) or (prompt, generated, cached), and how many tokens of a prompt are
 /// prefilled at once.
 [[nodiscard]] std::vector<request> to_requests(py::handle list);
 [[nodiscard]] std::uint32_t to_prefill_chunk(py::handle given);
 
+/// The receiver of a batch: a model, which needs one and runs a pass over it, or a tally, to which any part is added.
+enum class input_for : std::uint8_t { model, tally };
+
 /// The keyword arguments that say what a batch is, and what they point to.
 class input_arguments {
   public:
-    input_arguments(const arguments& given, const mask_set& masks);
+    input_arguments(const arguments& given, const mask_set& masks, input_for receiver = input_for::model);
 
     [[nodiscard]] const model_input& input() const { return input_; }
 
@@ -163,6 +163,9 @@ class input_arguments {
     [[nodiscard]] std::optional<std::vector<sequence>> cached() const;
     /// The batch as a tally of `masks`, counted without the GIL where it is long.
     [[nodiscard]] tally counted(const model_config& model, const mask_set& masks) const;
+    /// Adds the batch to a tally of any masks: counted apart, without the GIL where it is long, and then at once, so
+    /// that no thread ever sees a part.
+    void add_to(tally& to) const;
 
   private:
     integer_view keep(py::handle value, const char* field, std::size_t columns = 0);

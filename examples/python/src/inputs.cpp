@@ -112,9 +112,6 @@ void require_one_batch(const arguments& given) {
 
 }  // namespace
 
-std::vector<sequence> to_hstu_sequences(py::handle list) { return to_sequences(list, "sequences", to_hstu_sequence); }
-std::vector<sequence> to_new_tokens(py::handle list) { return to_sequences(list, "new_tokens", to_cached_sequence); }
-
 std::vector<request> to_requests(py::handle list) {
     require_in_host_memory(list, "requests");
     if (!is_sequence(list)) {
@@ -139,15 +136,15 @@ std::uint32_t to_prefill_chunk(py::handle given) {
                : whole_prompt;
 }
 
-input_arguments::input_arguments(const arguments& given, const mask_set& masks) : given_(given) {
+input_arguments::input_arguments(const arguments& given, const mask_set& masks, input_for receiver) : given_(given) {
     require_one_batch(given);
     read_lengths();
     read_boundaries();
     if (const py::handle list = given_.some("sequences")) {
-        input_.sequences = to_hstu_sequences(list);
+        input_.sequences = to_sequences(list, "sequences", to_hstu_sequence);
     }
     if (const py::handle list = given_.some("new_tokens")) {
-        input_.new_tokens = python::to_new_tokens(list);
+        input_.new_tokens = to_sequences(list, "new_tokens", to_cached_sequence);
     }
     if (const py::handle list = given_.some("requests")) {
         input_.requests = to_requests(list);
@@ -167,6 +164,10 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks) 
         input_.audio_frames = keep(frames, "audio_frames");
     }
     read_counted(masks);
+    if (receiver == input_for::tally) {
+        return;
+    }
+    add_pass(given_.some("measured"), masks);
     if (!input_.names_any() && input_.tallies.empty()) {
         throw error("lengths",
                     "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, requests, sequences, "
@@ -195,6 +196,36 @@ tally input_arguments::counted(const model_config& model, const mask_set& masks)
     tally sum{masks};
     without_gil(integers_, [&] { add_input(input_, model, sum); });
     return sum;
+}
+
+void input_arguments::add_to(tally& to) const {
+    tally sum{to.masks()};
+    without_gil(integers_, [&] {
+        for (const model_input::list& list : input_.lengths) {
+            list.lengths.visit([&](const auto& lengths) {
+                if (input_.encoder_lengths) {
+                    input_.encoder_lengths->visit([&](const auto& other) { sum.add_encoder_decoder(lengths, other); });
+                } else if (list.row_length) {
+                    sum.add_padded(lengths, *list.row_length);
+                } else {
+                    sum.add_lengths(lengths);
+                }
+            });
+        }
+        if (input_.boundaries) {
+            input_.boundaries->add_to(sum);
+        }
+        for (const model_input::counted_rows& rows : input_.rows) {
+            (sum += rows.real) += rows.mock;
+        }
+        sum.add(listed_samples(input_.sequences));
+        sum.add(listed_samples(input_.new_tokens));
+        sum.add(listed_samples(input_.grids));
+        if (input_.audio_frames) {
+            input_.audio_frames->visit([&](const auto& frames) { sum.add_audio_frames(frames); });
+        }
+    });
+    to += sum;
 }
 
 integer_view input_arguments::keep(py::handle value, const char* field, std::size_t columns) {
@@ -263,8 +294,7 @@ void input_arguments::read_counted(const mask_set& masks) {
         input_.tallies.push_back(sum);
         gives_routed_ = true;
     }
-    const py::handle words = given_.some("measured");
-    if (words) {
+    if (const py::handle words = given_.some("measured")) {
         input_.tallies.push_back(measured_words(words, masks));
     }
     if (const py::handle logits = given_.some("logits"); logits && !py::isinstance<py::str>(logits)) {
@@ -276,7 +306,6 @@ void input_arguments::read_counted(const mask_set& masks) {
         sum.add_measured(logits_word, tokens, tokens);
         input_.tallies.push_back(sum);
     }
-    add_pass(words, masks);
     if (const py::handle counted = given_.some("tally")) {
         if (!py::isinstance<tally>(counted)) {
             throw error("tally", "must be a floptally.Tally, got " + shown(counted));

@@ -150,10 +150,6 @@ struct callable_rule {
     }
 };
 
-}  // namespace
-
-namespace {
-
 /// The numbers of a text form by their names, "name=value" where they may be left out.
 py::list named_numbers(const rule_parameter* parameters, std::size_t count) {
     py::list names;
@@ -162,6 +158,18 @@ py::list named_numbers(const rule_parameter* parameters, std::size_t count) {
         names.append(parameters[i].name + (may_lack ? "=" + std::to_string(parameters[i].fallback) : ""));
     }
     return names;
+}
+
+/// Functions of `Mask` whose arguments are the numbers of a text, in order: `window(left, right)` is "window(2,-1)".
+constexpr const char* maker_names[] = {"causal",  "bidirectional",  "sliding_window",  "window",
+                                       "chunked", "top_k",          "compressed_keys", "cross_attention",
+                                       "encoder", "encoder_window", "prefix_lm"};
+
+template <std::size_t... Maker>
+void makers_of_texts(const py::class_<mask>& type, std::index_sequence<Maker...> /*all*/) {
+    (static_method(type, maker_names[Maker],
+                   [](const arguments& given) { return mask_of_text(given.call_text(maker_names[Maker])); }),
+     ...);
 }
 
 /// Every mask of the library, from its table: names of texts, and the numbers after each.
@@ -207,25 +215,7 @@ mask_set to_masks(py::handle list) {
 void bind_masks(py::module_& module) {
     const py::class_<mask> type = new_class<mask>(module, "Mask");
     made_elsewhere(type, "Mask.causal(), Mask.sliding_window(4096), Mask.from_text(\"…\") or another of its functions");
-    static_method(type, "causal", [](const arguments&) { return mask::causal(); });
-    static_method(type, "bidirectional", [](const arguments&) { return mask::bidirectional(); });
-    static_method(type, "sliding_window",
-                  [](const arguments& given) { return mask::sliding_window(given.as<std::int64_t>("tokens")); });
-    static_method(type, "window", [](const arguments& given) {
-        return mask::window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
-    });
-    static_method(type, "chunked",
-                  [](const arguments& given) { return mask::chunked(given.as<std::int64_t>("tokens")); });
-    static_method(type, "top_k", [](const arguments& given) { return mask::top_k(given.as<std::int64_t>("keys")); });
-    static_method(type, "compressed_keys",
-                  [](const arguments& given) { return mask::compressed_keys(given.as<std::int64_t>("ratio")); });
-    static_method(type, "cross_attention", [](const arguments&) { return mask::cross_attention(); });
-    static_method(type, "encoder", [](const arguments&) { return mask::encoder(); });
-    static_method(type, "encoder_window", [](const arguments& given) {
-        return mask::encoder_window(given.as<std::int64_t>("left"), given.as<std::int64_t>("right"));
-    });
-    static_method(type, "prefix_lm",
-                  [](const arguments& given) { return mask::prefix_lm(given.as<std::int64_t>("tokens")); });
+    makers_of_texts(type, std::make_index_sequence<std::size(maker_names)>());
     static_method(type, "hstu", [](const arguments& given) {
         return mask::hstu({given.flag("is_causal"), given.flag("contextual"), given.as<std::int64_t>("max_attn_len"),
                            given.as<std::int64_t>("min_full_attn_seq_len"), given.flag("windowed_targets"),

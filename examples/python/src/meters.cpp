@@ -58,30 +58,14 @@ rank_sum to_rank_sum(const py::object& reduce, const flop_counter& model) {
     if (reduce.is_none()) {
         return {};
     }
-    // One that has no layout yet says why where it is asked for it.
-    const bool has_layout = py::hasattr(py::type::of(reduce), "layout") || py::hasattr(reduce, "layout");
-    if (PyCallable_Check(reduce.ptr()) == 0 || !has_layout || !py::hasattr(reduce, "convention")) {
-        throw error("reduce", "must be a floptally.distributed.Reduction, got " + shown(reduce));
-    }
-    const auto compared = reduce.attr("convention").cast<std::string>();
-    if (compared != model.counted_as().name) {
-        throw error("convention", "the reduction compares \"" + compared +
-                                      "\" over the ranks, and the meter counts by \"" +
-                                      std::string(model.counted_as().name) + "\"");
-    }
-    if (py::hasattr(reduce, "cost") && py::isinstance<model_cost>(reduce.attr("cost"))) {
-        const auto cost = reduce.attr("cost").cast<model_cost>();
-        const auto folded = cost.folded(model.counted_as(), to_plan(reduce.attr("plan"), cost));
-        if (coefficient_hash(folded->counter) != coefficient_hash(model)) {
-            throw error("reduce", "compares another model or plan over the ranks than the meter counts by");
-        }
-    }
+    const py::object ranks =
+        package_attribute("_reductions", "checked_ranks")(reduce, model.counted_as().name, coefficient_hash(model));
     // A tally of other masks than the model's: what a rank sends that refuses.
     mask_set others;
     if (model.masks().empty()) {
         others.push_back(mask::sliding_window(1), "masks");
     }
-    return {.ranks = reduce.attr("layout").attr("world_size").cast<std::uint64_t>(),
+    return {.ranks = ranks.cast<std::uint64_t>(),
             .sum = [reduce, refusal = tally(others)](const std::function<tally()>& counted) {
                 std::optional<tally> mine;
                 try {
@@ -397,6 +381,11 @@ py::tuple state_of(held_meter& m) {
 }  // namespace
 
 void bind_meters(py::module_& module) {
+    function(module, "_coefficient_hash", [](const arguments& given) {
+        const auto& model = given.as<const model_cost&>("cost");
+        return coefficient_hash(
+            model.folded(to_convention(given["convention"]), to_plan(given["plan"], model))->counter);
+    });
     bind_totals(module);
     const py::class_<held_meter> type = new_class<held_meter>(module, "Meter");
     constructor(type, [](const arguments& given) { return held_meter(given); });

@@ -5,21 +5,20 @@
 namespace floptally::detail::python {
 
 const convention& to_convention(py::handle how) {
-    if (py::isinstance<convention>(how)) {
-        return convention_named(how.cast<const convention&>().name);
-    }
-    if (!py::isinstance<py::str>(how)) {
+    static const auto* const convention_class = new py::object(package_attribute("_conventions", "Convention"));
+    const bool is_object = py::isinstance(how, *convention_class);
+    if (!is_object && !py::isinstance<py::str>(how)) {
         throw error("convention", "must be a name or a floptally.Convention, got " + shown(how));
     }
-    return with_hint(
-        how.cast<std::string>(), [](std::string_view word) -> const convention& { return convention_named(word); },
-        [] {
-            std::vector<std::string_view> known;
-            for (const convention* each : conventions::all) {
-                known.push_back(each->name);
-            }
-            return known;
-        });
+    return with_hint((is_object ? how.attr("name") : how).cast<std::string>(),
+                     [](std::string_view word) -> const convention& { return convention_named(word); },
+                     [] {
+                         std::vector<std::string_view> known;
+                         for (const convention* each : conventions::all) {
+                             known.push_back(each->name);
+                         }
+                         return known;
+                     });
 }
 
 const training_plan& to_plan(py::handle plan) {
@@ -86,20 +85,10 @@ std::optional<std::uint64_t> layer_of(std::uint64_t layer) {
 }  // namespace
 
 void bind_plans(py::module_& module) {
-    const py::class_<convention> how = new_class<convention>(module, "Convention");
-    made_elsewhere(how, "one of floptally.conventions(), or its name");
-    property(how, "name", [](const convention& c) { return std::string(c.name); });
-    property(how, "summary", [](const convention& c) { return std::string(c.summary); });
-    special_method(how, "__str__", "self", [](const convention& c, const arguments&) { return std::string(c.name); });
-    shown_as(how, [](const convention& c) { return "<Convention " + std::string(c.name) + ">"; });
-    equality(how, [](const convention& c) { return std::string(c.name); });
-    pickles(
-        how, [](const convention& c) { return std::string(c.name); },
-        [](const py::object& state) { return convention_named(state.cast<std::string>()); });
-    function(module, "conventions", [](const arguments&) {
+    function(module, "_conventions", [](const arguments&) {
         py::list all;
         for (const convention* each : conventions::all) {
-            all.append(*each);
+            all.append(py::make_tuple(each->name, each->summary));
         }
         return all;
     });

@@ -4,11 +4,14 @@
 #include <tuple>
 
 #include <floptally/descriptors/model_part.hpp>
+#include <floptally/step/experiment_table.hpp>
+#include <floptally/step/throughput_log.hpp>
 
 #include "classes.hpp"
 
 /// @file
-/// Values as plain data of Python and back, for pickles. A struct says its members once, in `members`.
+/// Values as plain data of Python and back, for pickles and for classes that are Python's. A struct says its members
+/// once, in `members`.
 
 namespace floptally::detail::python {
 
@@ -36,6 +39,14 @@ auto members(T& v) {
         return std::tie(v.length, v.past);
     } else if constexpr (std::same_as<value, mixed_precision_rate>) {
         return std::tie(v.mfu, v.peak_tflops);
+    } else if constexpr (std::same_as<value, train_line>) {
+        return std::tie(v.iteration, v.tokens, v.milliseconds, v.tflops, v.mfu_pct);
+    } else if constexpr (std::same_as<value, layer_line>) {
+        return std::tie(v.pass, v.tokens, v.milliseconds, v.tflops, v.mfu_pct, v.layer);
+    } else if constexpr (std::same_as<value, experiment>) {
+        return std::tie(v.name, v.gpus, v.peak_tflops, v.steps);
+    } else if constexpr (std::same_as<value, experiment_row>) {
+        return std::tie(v.name, v.tflops_per_gpu, v.best_tflops_per_gpu, v.mfu_pct, v.speed_up);
     } else if constexpr (std::same_as<value, mfu_report>) {
         return std::tie(v.step.seconds, v.step.gpus, v.step.peak_tflops, v.accelerator, v.precision, v.peak_source,
                         v.peak_kind, v.peak_quality, v.mixed);
@@ -121,7 +132,11 @@ void of_state(py::handle state, T& value) {
 template <class T>
 [[nodiscard]] T from_state(py::handle state) {
     T value{};
-    of_state(state, value);
+    try {
+        of_state(state, value);
+    } catch (const py::cast_error&) {
+        throw error("state", "has another form: " + shown(state));
+    }
     return value;
 }
 

@@ -26,14 +26,6 @@ mask_set masks_for(const arguments& given) {
 
 namespace {
 
-/// Adds to a copy, without the GIL where it is long, and then at once: no thread ever sees a part.
-template <class Add>
-void add_apart(tally& to, std::size_t integers, Add add) {
-    tally sum{to.masks()};
-    without_gil(integers, [&] { add(sum); });
-    to += sum;
-}
-
 py::array_t<std::int64_t> words_array(const tally& t) {
     py::array_t<std::int64_t> out(static_cast<py::ssize_t>(t.words().size()));
     std::int64_t* to = out.mutable_data();
@@ -93,39 +85,19 @@ void add_speculative(tally& t, const arguments& given) {
                              from_word<speculating>(given.text("model"), "model", {"target", "draft"})));
 }
 
-/// Adds a list of integers by a lambda (sum, numbers).
-template <class Add>
-void add_integers(tally& t, const arguments& given, const char* name, Add add, std::size_t columns = 0) {
-    const integers numbers(given[name], name, columns);
-    add_apart(t, numbers.view().size(),
-              [&](tally& sum) { numbers.view().visit([&](const auto& all) { add(sum, all); }); });
-}
+/// Methods of `Tally` that take what `Cost.flops` takes by the same names.
+constexpr const char* adder_names[] = {"add_lengths",        "add_padded",          "add_cu_seqlens",
+                                       "add_attention_mask", "add_encoder_decoder", "add_sequences",
+                                       "add_new_tokens",     "add_grid_thw",        "add_audio_frames"};
 
-void add_boundaries(tally& t, const arguments& given) {
-    const integers real(given["cu_seqlens"], "cu_seqlens");
-    model_input::packed row{.cu_seqlens = real.view()};
-    std::optional<integers> slots;
-    if (const py::handle padded = given.some("cu_seqlens_padded")) {
-        row.cu_seqlens_padded = slots.emplace(padded, "cu_seqlens_padded").view();
-    }
-    std::optional<integers> alone;
-    if (const py::handle real_alone = given.some("cu_seqlens_real")) {
-        row.cu_seqlens_real = alone.emplace(real_alone, "cu_seqlens_real").view();
-    }
-    if (const py::handle number = given.some("num_real_seqs")) {
-        row.num_real_seqs = to_count(number, "num_real_seqs");
-    }
-    add_apart(t, 2 * real.view().size(), [&](tally& sum) { row.add_to(sum); });
-}
-
-void add_both_sides(tally& t, const arguments& given) {
-    const integers own(given["lengths"], "lengths");
-    const integers other(given["encoder_lengths"], "encoder_lengths");
-    add_apart(t, 2 * own.view().size(), [&](tally& sum) {
-        own.view().visit([&](const auto& decoder) {
-            other.view().visit([&](const auto& encoder) { sum.add_encoder_decoder(decoder, encoder); });
-        });
-    });
+template <std::size_t... Adder>
+void adders(const py::class_<tally>& type, std::index_sequence<Adder...> /*all*/) {
+    (method(type, adder_names[Adder],
+            [](tally& t, const arguments& given) {
+                given.require_values();
+                input_arguments(given, t.masks(), input_for::tally).add_to(t);
+            }),
+     ...);
 }
 
 }  // namespace
@@ -133,22 +105,7 @@ void add_both_sides(tally& t, const arguments& given) {
 void bind_tallies(py::module_& module) {
     const py::class_<tally> type = new_class<tally>(module, "Tally");
     constructor(type, [](const arguments& given) { return tally{masks_for(given)}; });
-    method(type, "add_lengths", [](tally& t, const arguments& given) {
-        add_integers(t, given, "lengths", [](tally& sum, const auto& all) { sum.add_lengths(all); });
-    });
-    method(type, "add_padded", [](tally& t, const arguments& given) {
-        const std::uint64_t row = given.count("row_length");
-        add_integers(t, given, "lengths", [row](tally& sum, const auto& all) { sum.add_padded(all, row); });
-    });
-    method(type, "add_cu_seqlens", [](tally& t, const arguments& given) { add_boundaries(t, given); });
-    method(type, "add_attention_mask", [](tally& t, const arguments& given) {
-        tally sum{t.masks()};
-        add_attention_mask(sum, given["attention_mask"]);
-        t += sum;
-    });
-    method(type, "add_encoder_decoder", [](tally& t, const arguments& given) { add_both_sides(t, given); });
-    method(type, "add_sequences",
-           [](tally& t, const arguments& given) { t.add(listed_samples(to_hstu_sequences(given["sequences"]))); });
+    adders(type, std::make_index_sequence<std::size(adder_names)>());
     method(type, "add_requests", [](tally& t, const arguments& given) {
         t.add(request_passes(to_requests(given["requests"]), to_prefill_chunk(given["prefill_chunk"])));
     });
@@ -165,15 +122,6 @@ void bind_tallies(py::module_& module) {
                 }
             });
         });
-    });
-    method(type, "add_new_tokens",
-           [](tally& t, const arguments& given) { t.add(listed_samples(to_new_tokens(given["new_tokens"]))); });
-    method(type, "add_grid_thw", [](tally& t, const arguments& given) {
-        add_integers(
-            t, given, "grid_thw", [](tally& sum, const auto& all) { sum.add_grid_thw(all); }, 3);
-    });
-    method(type, "add_audio_frames", [](tally& t, const arguments& given) {
-        add_integers(t, given, "audio_frames", [](tally& sum, const auto& all) { sum.add_audio_frames(all); });
     });
     method(type, "add_routed", [](tally& t, const arguments& given) {
         t.add_routed(to_count(given["useful"], "routed[0]"), to_count(given["padded"], "routed[1]"));
