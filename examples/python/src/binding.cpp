@@ -115,9 +115,9 @@ void arguments::require_values() const {
 std::string arguments::call_text(std::string name) const {
     std::string numbers;
     for (const definition::parameter& each : of_.parameters) {
-        append_item(numbers, std::to_string(as<std::int64_t>(each.name)));
+        numbers.append(numbers.empty() ? "(" : ",").append(std::to_string(as<std::int64_t>(each.name)));
     }
-    return numbers.empty() ? name : name + "(" + numbers + ")";
+    return numbers.empty() ? name : name + numbers + ")";
 }
 
 py::dict arguments::named() const {

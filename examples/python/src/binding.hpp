@@ -147,7 +147,7 @@ class arguments {
     }
     /// Throws where a parameter without a default is None.
     void require_values() const;
-    /// The call as a text: "window(2, -1)"; of integers.
+    /// The call as a text: "window(2,-1)"; of integers.
     [[nodiscard]] std::string call_text(std::string name) const;
     /// Those of "**".
     [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }

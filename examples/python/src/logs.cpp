@@ -24,7 +24,15 @@ void bind_logs(py::module_& module) {
     function(module, "_layer_line_text",
              [](const arguments& given) { return to_string(from_state<layer_line>(given["line"])); });
     function(module, "_compare", [](const arguments& given) {
-        return to_state(compare(from_state<std::vector<experiment>>(given["experiments"])));
+        std::vector<experiment> runs;
+        for (const py::handle item : given["experiments"]) {
+            const py::tuple run(py::reinterpret_borrow<py::object>(item));
+            runs.push_back({.name = to_text(run[0], "name"),
+                            .gpus = to_count(run[1], "gpus"),
+                            .peak_tflops = to_number(run[2], "peak_tflops"),
+                            .steps = from_state<std::vector<train_line>>(run[3])});
+        }
+        return to_state(compare(runs));
     });
 }
 

@@ -43,8 +43,6 @@ auto members(T& v) {
         return std::tie(v.iteration, v.tokens, v.milliseconds, v.tflops, v.mfu_pct);
     } else if constexpr (std::same_as<value, layer_line>) {
         return std::tie(v.pass, v.tokens, v.milliseconds, v.tflops, v.mfu_pct, v.layer);
-    } else if constexpr (std::same_as<value, experiment>) {
-        return std::tie(v.name, v.gpus, v.peak_tflops, v.steps);
     } else if constexpr (std::same_as<value, experiment_row>) {
         return std::tie(v.name, v.tflops_per_gpu, v.best_tflops_per_gpu, v.mfu_pct, v.speed_up);
     } else if constexpr (std::same_as<value, mfu_report>) {
