@@ -39,7 +39,7 @@ namespace floptally {
     return file;
 }
 
-/// What `to_json` wrote.
+/// Reads what `to_json` wrote.
 [[nodiscard]] inline traced_step read_traced_step(const nlohmann::json& file) {
     traced_step made;
     try {

@@ -33,7 +33,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// What tensor and context parallelism make of a step's work: the load of each rank, and what several of them run.
+/// A step's work under tensor and context parallelism: the load of each rank, and what several of them run.
 
 namespace floptally {
 
@@ -114,7 +114,7 @@ class context_shares : public adds_batches<context_shares> {
 
 /// The work of the ranks of tensor and context parallelism.
 struct layout_work {
-    /// Of each rank of context parallelism, the time at the peaks of its tensor parallel rank with the most, in 10⁻¹⁵
+    /// For each rank of context parallelism the time at the peaks of its tensor parallel rank with the most, in 10⁻¹⁵
     /// s.
     std::vector<std::uint64_t> loads{};
     std::vector<std::uint64_t> loads_of_ranks{};  ///< of each tensor parallel rank of each of them

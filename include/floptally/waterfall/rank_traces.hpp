@@ -30,7 +30,7 @@ namespace floptally {
 
 namespace detail {
 
-/// What a kernel of communication does with which ranks: what its partners on other ranks have too.
+/// The operation of a kernel of communication and its ranks: its partners on other ranks have the same.
 [[nodiscard]] inline std::string operation_of(const trace& of, const trace_event& kernel) {
     std::string operation = of.names[kernel.collective == 0 ? kernel.name : kernel.collective - 1];
     if (const std::size_t own = operation.find('?');
@@ -111,7 +111,7 @@ struct rank_line {
     double hidden = 0;     ///< communication beside computation, which costs no time of its own
 };
 
-/// What traces say of a step's account.
+/// The account of a step as traces say it.
 struct traced_step {
     std::vector<time_apart> apart{};    ///< times that are no work of counted kernels
     std::optional<rank_times> ranks{};  ///< where waiting is told from transfer
@@ -232,7 +232,7 @@ class rank_traces {
         return all;
     }
 
-    /// What all traces say of the step's account.
+    /// The account of the step as all traces say it.
     [[nodiscard]] traced_step step(const breakdown& work) const { return {apart(work), times(work)}; }
 
     /// Seconds of each part, means of the ranks; parts as `trace_times::parts` has them.

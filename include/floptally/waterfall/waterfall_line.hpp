@@ -43,7 +43,7 @@ enum class waterfall_step : std::uint8_t {
     return names[static_cast<std::size_t>(what)];
 }
 
-/// What usually helps against a cause, in a few words; empty where nothing is lost. docs/waterfall.md has the sources.
+/// The usual help against a cause, in a few words; empty where nothing is lost. docs/waterfall.md has the sources.
 [[nodiscard]] constexpr const char* usual_help(waterfall_step what) {
     constexpr const char* words[] = {"",
                                      "",

@@ -123,7 +123,7 @@ namespace detail {
     return shown;
 }
 
-/// The same as aligned text, with its notes.
+/// The waterfall as aligned text, with its notes.
 [[nodiscard]] inline std::string to_table_by_cost(const waterfall& made) {
     const table shown = table_by_cost(made);
     std::string text = to_text(shown);
