@@ -53,7 +53,8 @@ class Accelerator:
 @checked
 def accelerator(name: str) -> Accelerator:
     """The part of that name, ours or the driver's (`torch.cuda.get_device_name()`), whole."""
-    return listed(Accelerator, *_core._accelerators(name))
+    part: Accelerator = listed(Accelerator, _core._accelerators(name)[0])
+    return part
 
 
 def accelerators() -> list[Accelerator]:
