@@ -23,18 +23,18 @@
 #include <floptally/text/text.hpp>
 
 /// @file
-/// Whether a step fits: what a rank of each pipeline stage holds and sends, as a table too.
+/// The fit of a step in memory: what a rank of each pipeline stage holds and sends, as a table too.
 
 namespace floptally {
 
-/// What the first rank of a pipeline stage holds and sends.
+/// The bytes that the first rank of a pipeline stage holds and sends.
 struct stage_fit {
     rank_memory held{};
     communication sent{};
     std::vector<communication_time> times{};  ///< of the groups that exchange anything
 };
 
-/// Whether a step fits, by stages of the pipeline.
+/// The fit of a step in memory, by stages of the pipeline.
 struct fit_report {
     std::string model_type{};
     parallel_sizes sizes{};

@@ -6,7 +6,7 @@
 #include <floptally/integer/checked.hpp>
 
 /// @file
-/// What an optimizer stores for each weight beside it, and what a step of it moves.
+/// The state that an optimizer stores for each weight beside it, and the bytes that a step of it moves.
 
 namespace floptally {
 

@@ -28,7 +28,7 @@
 #include <floptally/text/error.hpp>
 
 /// @file
-/// What one rank must hold in a step: weights, gradients, optimizer, activations, logits, cache.
+/// The memory of one rank in a step: weights, gradients, optimizer, activations, logits, cache.
 
 namespace floptally {
 

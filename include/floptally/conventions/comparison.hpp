@@ -28,7 +28,7 @@
 
 namespace floptally {
 
-/// What one choice of a convention adds to a step or leaves out of it: the FLOPs of the step before and after that
+/// The difference that one choice of a convention makes to a step: the FLOPs of the step before and after that
 /// choice became the one of `exact`.
 struct convention_term {
     std::string_view name;     ///< "router"
@@ -139,8 +139,8 @@ inline constexpr convention_choice convention_choices[] = {
 }
 static_assert(terms_that([](term kind) { return !has_choice_of(kind); }).is_empty());
 
-/// What of a choice is made as `exact` makes it: its rows that `exact` does not count, how much is counted, or its rows
-/// that `exact` counts besides.
+/// The part of a choice that is made as `exact` makes it: its rows that `exact` does not count, how much is counted, or
+/// its rows that `exact` counts besides.
 enum class settled_part : std::uint8_t { rows_too_many, amounts, rows_missing };
 
 /// Makes that part of a choice as `exact` makes it; true where that changes the convention.

@@ -102,7 +102,7 @@ namespace detail {
     return section;
 }
 
-/// What the observed number was found to be, a line for each convention that gives it.
+/// The observed number as it was found, a line for each convention that gives it.
 [[nodiscard]] inline table_section observed_section(const comparison_report& shown) {
     const observed_report& observed = *shown.observed;
     table_section section{.columns = {name_column(), {"", cell_side::left, 0}}};

@@ -60,7 +60,7 @@ class exchange_rows {
         }
     }
 
-    /// What the plan makes of them.
+    /// Counts the rows as the plan makes them.
     void count(const training_plan& plan, communication& into) const {
         rows_.for_each(
             plan, [&into](const exchange& kind, const component_name& name, std::uint64_t sent, const passes& run) {

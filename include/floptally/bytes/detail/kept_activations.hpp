@@ -54,7 +54,8 @@ class kept_activations {
           units_(units),
           to_(to) {}
 
-    /// What a part keeps. `has_norm`: of what it reads; `opens_layer`: the first of its layer that reads the stream.
+    /// Puts in what a part keeps. `has_norm`: of what it reads; `opens_layer`: the first of its layer that reads the
+    /// stream.
     void put(const model_part& part, std::size_t index, bool has_norm, bool opens_layer) {
         part_ = &part;
         index_ = index;

@@ -36,14 +36,14 @@ namespace floptally::detail {
     return keys.before(past);
 }
 
-/// The same over passes of one token each, the first with a past. `exists` is false for masks without a closed form.
+/// Keys of passes of one token each, the first with a past. `exists` is false for masks without a closed form.
 struct decoded_keys {
     bool exists = false;
     std::uint64_t keys = 0;
 };
 [[nodiscard]] constexpr decoded_keys decoded_past_keys(const rule& attends, const pass_run& run) {
     const sequence all = run.whole();
-    // Of keys that data choose a query sees at most those of its past: all pairs, but for itself while it sees all.
+    // A query sees of keys that data choose at most those of its past: all pairs, but for itself while it sees all.
     const auto chosen = [&](std::uint64_t seeing_all) -> decoded_keys {
         const std::uint64_t end = std::min<std::uint64_t>(std::uint64_t{all.past} + all.length, seeing_all);
         return {true, attends.pairs(all) - (end > all.past ? end - all.past : 0)};
