@@ -14,8 +14,8 @@
 /// @file
 /// The kernels, each of which runs a body from its header over a block, and a device by the runtime that launches them.
 
-/// What each library of a process has for itself, as it has a runtime of its own where that is linked statically: a
-/// kernel that another library registered is none of it.
+/// The mark of what each library of a process has for itself, as it has a runtime of its own where that is linked
+/// statically: a kernel that another library registered is none of it.
 #define FLOPTALLY_OF_LIBRARY [[gnu::visibility("hidden")]]
 
 namespace floptally::detail {

@@ -43,14 +43,14 @@ enum class list_name : std::uint8_t {
     return names[static_cast<std::size_t>(field)];
 }
 
-/// What the host is told of a refusal beside its numbers, in 16 bits.
+/// The head of a refusal, which tells the host of it beside its numbers, in 16 bits.
 struct refusal_head {
     refused what{};
     list_name field{};
     std::uint32_t flags = 0;
 
     static constexpr std::uint32_t is_signed = 1;
-    // Of `refused::listed`:
+    // For `refused::listed`:
     static constexpr std::uint32_t by_boundaries = 2;
     static constexpr std::uint32_t in_row = 4;
     static constexpr std::uint32_t in_slot = 8;
