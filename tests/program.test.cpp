@@ -187,11 +187,12 @@ std::string with_conventions(std::string error) {
 
 constexpr refusal refusals[] = {
     {"",
-     "command: is missing; must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions"},
+     "command: is missing; must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or "
+     "conventions"},
     {"bogus",
-     R"(command: must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
+     R"(command: must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
     {"--bogus",
-     R"(command: must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
+     R"(command: must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
     {"--version x", R"(command: unexpected argument "x")"},
     {"--help flops", R"(command: unexpected argument "flops")"},
     {"''",
@@ -222,6 +223,8 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --microbatches 4 "
      "--rank-work 1,2,3 --replicas 2",
      "rank_work: must have a number for each of 2 replicas, got 3"},
+    {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --network-gbps xp=4",
+     "network_gbps: is of tp, cp, dp, pp, ep or expert_dp, got \"xp=4\""},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --cp-split zigzag",
      "cp: is missing; --cp-split is of it"},
     {"waterfall --config llama.json --lengths 16 --gpus 8 --peak-tflops 9 --seconds 1 --cp 2 --rank-work 1,2",
@@ -1317,6 +1320,30 @@ TEST_CASE("F85: waterfall and whatif have tensor and context parallelism, alone 
     const json then = run_json("whatif --seconds 1 " + base + "--cp 4 --cp-split contiguous --then-cp-split zigzag");
     CHECK(std::abs(then["then"]["seconds"].get<double>() - quarter / last) < 1e-6);
     CHECK(near(run_json("whatif --seconds 1 " + base + "--tp 2 --then-tp 2")["then"]["seconds"], 1));
+}
+
+TEST_CASE("F83: communication that nobody measured is estimated from bytes where a bandwidth is given") {
+    const std::string base = "--config llama.json --lengths 8192,8192 --seconds 9 --gpus 4 --peak-tflops 989 ";
+    const auto line_of = [](const json& made) {
+        for (const json& line : made["lines"]) {
+            if (line["step"] == "communication") {
+                return line;
+            }
+        }
+        return json();
+    };
+    // Gradients of 16 bits go round a ring of four: 2 x 3/4 of the parameters.
+    const double parameters =
+        static_cast<double>(number(run_json("flops --config llama.json --lengths 1")["parameters"]["total"]));
+    const json estimated = line_of(run_json("waterfall " + base + "--network-gbps dp=50,tp=400"));
+    CHECK(std::abs(estimated["share_of_peak"].get<double>() * 9 / (2 * 0.75 * 2 * parameters / 50e9) - 1) < 1e-6);
+    CHECK(estimated["assumed"].get<std::string>().starts_with("estimated, were none of it hidden: dp "));
+    CHECK(line_of(run_json("waterfall " + base))["known"] == false);
+    // What was measured is not estimated.
+    CHECK(line_of(run_json("waterfall " + base + "--network-gbps 50 --apart transfer=0.5"))["assumed"] == "measured");
+    // Another layout sends other bytes.
+    const json then = run_json("whatif " + base + "--network-gbps 50 --then-network-gbps 100");
+    CHECK(near(then["then"]["seconds"], 9 - 2 * 0.75 * 2 * parameters / 100e9));
 }
 
 TEST_CASE("waterfall: two traces side by side, and the lines that cost most first") {

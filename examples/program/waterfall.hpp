@@ -28,6 +28,7 @@
 #include "component_times.hpp"
 #include "count.hpp"
 #include "measure.hpp"
+#include "network.hpp"
 #include "ranks.hpp"
 
 /// @file
@@ -40,7 +41,9 @@ inline void add_step_options(cxxopts::Options& options) {
     add_memory_options(options);
     constexpr const char* of_account[][3] = {
         {"tile", "queries by keys that an attention kernel computes at once", "128x128"},
-        {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"}};
+        {"apart", "seconds of the step that are no work: data_wait=0.02,optimizer=0.01", "LIST"},
+        {"network-gbps",
+         "10^9 bytes that a rank sends a second, for communication that nobody measured: 50, or tp=400,dp=50", "LIST"}};
     const auto add = [&options](const auto& list) {
         for (const auto& [name, meaning, value] : list) {
             options.add_options("Where the time goes")(name, meaning, cxxopts::value<std::string>(), value);
@@ -60,11 +63,31 @@ inline void add_waterfall_options(cxxopts::Options& options) {
 inline void add_whatif_options(cxxopts::Options& options) {
     add_step_options(options);
     add_best_options(options);
-    std::vector<std::string_view> changeable = {
-        "recompute",    "recompute-components", "recompute-every", "attention-backward", "repeated",      "precisions",
-        "gpus",         "accelerator",          "peak-tflops",     "precision",          "clock-mhz",     "lengths",
-        "lengths-file", "row-length",           "cu-seqlens",      "cu-seqlens-padded",  "num-real-seqs", "memory-tbps",
-        "batches",      "weight-bits",          "gradient-bits",   "activation-bits",    "tile",          "apart"};
+    std::vector<std::string_view> changeable = {"recompute",
+                                                "recompute-components",
+                                                "recompute-every",
+                                                "attention-backward",
+                                                "repeated",
+                                                "precisions",
+                                                "gpus",
+                                                "accelerator",
+                                                "peak-tflops",
+                                                "precision",
+                                                "clock-mhz",
+                                                "lengths",
+                                                "lengths-file",
+                                                "row-length",
+                                                "cu-seqlens",
+                                                "cu-seqlens-padded",
+                                                "num-real-seqs",
+                                                "memory-tbps",
+                                                "batches",
+                                                "network-gbps",
+                                                "weight-bits",
+                                                "gradient-bits",
+                                                "activation-bits",
+                                                "tile",
+                                                "apart"};
     for (const auto& option : rank_options) {
         changeable.emplace_back(option[0]);
     }
@@ -186,6 +209,9 @@ inline floptally::step_account read_account(const arguments& args, const floptal
     account.ranks = ranks;
     if (const auto apart = args.text("apart")) {
         account.apart = parse_times(*apart);
+    }
+    if (auto sent = read_communication(args, model, counted, layout, account)) {
+        account.apart.push_back(std::move(*sent));
     }
     account.memory_bound = read_memory(args, model, once, account.work, microbatches);
     return floptally::with_one_gpu_said(std::move(account));

@@ -348,6 +348,8 @@ ACCOUNT: dict[str, Any] = {"seconds": 1, "gpus": 4, "peak_tflops": 989}
         ({"pp": 2, "vpp": 2, "microbatches": 3}, "microbatches: must be a multiple of pp, 2, in the interleaved schedule"),
         ({"pp": 2, "vpp": 2, "microbatches": 4, "schedule": "zero_bubble"}, "vpp: must be 1 in the schedule"),
         ({"masked_tiles": 1.5}, "masked_tiles: must be a floptally.MaskedTiles, or FLOPs as an int, got 1.5"),
+        ({"network_gbps": 0}, "network_gbps: must be a finite number above 0, got 0"),
+        ({"network_gbps": {"xp": 3}}, "network_gbps: must be one of tp, cp, dp, pp, ep, expert_dp, got \"xp\""),
         ({"seconds": 1e-6}, "seconds: the work needs "),
     ],
 )  # fmt: skip
@@ -427,6 +429,9 @@ PIPELINES: list[tuple[str, dict[str, Any]]] = [
     ("--pp 4 --microbatches 8 --memory-tbps 3.35", {"pp": 4, "microbatches": 8, "memory_tbps": 3.35}),
     ("--memory-tbps 0.01", {"memory_tbps": 0.01}),
     ("--tp 4", {"tp": 4}),
+    ("--tp 2 --pp 2 --microbatches 4 --network-gbps tp=400,pp=50 --gradient-bits 32 --memory-tbps 3",
+     {"tp": 2, "pp": 2, "microbatches": 4, "network_gbps": {"tp": 400, "pp": 50}, "gradient_bits": 32, "memory_tbps": 3}),
+    ("--network-gbps 300", {"network_gbps": 300}),
     ("--tp 2 --sequence-parallel true --pp 2 --microbatches 4 --precisions mlp=200",
      {"tp": 2, "sequence_parallel": True, "pp": 2, "microbatches": 4, "precisions": "mlp=200"}),
     ("--apart transfer=0.1,optimizer=0.02,elementwise=0.03,launches=0.01,checkpoint=0.04",

@@ -712,6 +712,7 @@ class Breakdown:
         tp: int | None = None,
         sequence_parallel: bool | None = None,
         cp: ContextShares | None = None,
+        network_gbps: float | Mapping[str, float] | None = None,
         memory_tbps: float | None = None,
         batches: int | None = None,
         weight_bits: int | None = None,
@@ -758,6 +759,8 @@ class Breakdown:
             tp: tensor parallel ranks of each stage, which run what they cannot split each of them whole.
             sequence_parallel: True: weights that every one of them holds whole run on its share of the tokens.
             cp: a ContextShares of the same batch, whose ranks wait for the one with the most work.
+            network_gbps: 10^9 bytes that a rank sends a second, of all groups or {"tp": …, "dp": …}: communication that nobody
+                measured is estimated from its bytes, as if none of it were hidden.
             memory_tbps: bandwidth of one GPU's memory in TB/s, for what is bound by memory; wins over `accelerator`.
             batches: microbatches of all replicas, each of which reads the weights; those of the pipelines, else 1, where it
                 is not given.

@@ -363,6 +363,7 @@ class Waterfall:
         tp: int | None = STAYS,
         sequence_parallel: bool | None = STAYS,
         cp: ContextShares | None = STAYS,
+        network_gbps: float | Mapping[str, float] | None = STAYS,
         memory_tbps: float | None = STAYS,
         batches: int | None = STAYS,
         weight_bits: int | None = STAYS,
@@ -573,6 +574,8 @@ def request_of(said: Said) -> Said:
             raise Error("masked_tiles", f"must be a floptally.MaskedTiles, or FLOPs as an int, got {shortened(tiles)}")
         made["masked_flops"] = str(flops(tiles, "masked_tiles"))
     made["apart"] = times_apart(given.get("apart", {}))
+    if "network_gbps" in given:
+        made["network_gbps"] = bandwidths_of(given["network_gbps"])
     if "tp" in given:
         made["tp"] = count(given["tp"], "tp", 1, MOST_RANKS)
     if "sequence_parallel" in given:
@@ -644,6 +647,14 @@ def rank_work_of(loads: Any) -> Said:
         all_loads = [flops(one, f"rank_work[{i}]") for i, one in enumerate(loads)]
         largest, together, ranks = max(all_loads, default=0), sum(all_loads), len(all_loads)
     return {"largest": str(largest), "sum": str(flops(together, "rank_work")), "ranks": ranks}
+
+
+def bandwidths_of(given: Any) -> dict[str, float]:
+    """GB/s by group; one number is of all."""
+    if not isinstance(given, Mapping):
+        made = positive(given, "network_gbps")
+        return dict.fromkeys(("tp", "cp", "dp", "pp", "ep", "expert_dp"), made)
+    return {str(axis): positive(gbps, f"network_gbps[{axis!r}]") for axis, gbps in given.items()}
 
 
 def times_apart(given: Any) -> list[Said]:

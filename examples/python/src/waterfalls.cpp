@@ -2,9 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include <floptally/bytes/estimated_communication.hpp>
 #include <floptally/json/account_json.hpp>
 #include <floptally/json/component_json.hpp>
 #include <floptally/json/waterfall_json.hpp>
+#include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/step/layout_work.hpp>
 #include <floptally/step/memory.hpp>
 #include <floptally/step/pipeline_search.hpp>
@@ -128,22 +130,38 @@ step_account account_of(const counted_work& work, const arguments& given, const 
                                 settings, {.sequence_parallel = shares_tokens});
         account.repeated = layout->run;
     }
+    std::optional<pipeline_choices> choices;
+    if (const auto pipelined = request.find("pipelines"); pipelined != request.end()) {
+        choices = choices_of(*pipelined, work, given.as<py::list>("microbatches"));
+    }
     std::uint64_t microbatches = 0;
     if (const auto loads = request.find("rank_work"); loads != request.end()) {
         account.ranks = ranks_of(*loads);
     } else {
-        std::optional<pipeline_choices> choices;
-        if (const auto pipelined = request.find("pipelines"); pipelined != request.end()) {
-            choices = choices_of(*pipelined, work, given.as<py::list>("microbatches"));
-        }
         const py::gil_scoped_release released;
         const step_ranks made =
-            run_ranks(std::move(choices), layout, parts, work.as->plan, work.batch, peak.tflops, settings, working);
+            run_ranks(choices, layout, parts, work.as->plan, work.batch, peak.tflops, settings, working);
         account.ranks = made.times;
         microbatches = made.microbatches;
     }
     for (const json& time : request.at("apart")) {
         account.apart.push_back({time.at("name"), time.at("seconds")});
+    }
+    const bool is_measured = request.contains("traced") ||
+                             std::any_of(account.apart.begin(), account.apart.end(), [](const time_apart& time) {
+                                 return floptally::detail::step_of(kind_of(time)) == waterfall_step::communication;
+                             });
+    if (const auto network = request.find("network_gbps"); network != request.end() && !is_measured) {
+        group_bandwidths bandwidths;
+        for (const auto& [axis, gbps] : network->items()) {
+            bandwidths = bandwidths.with(from_word<parallel_axis>(axis, "network_gbps", parallel_axis_names), gbps);
+        }
+        const auto bits = [&given](const char* name) { return given.some_count(name, 1, 64).value_or(16); };
+        account.apart.push_back(estimated_communication(parts, work.batch, work.as->plan, choices, layout, working,
+                                                        {.weights = bits("weight_bits"),
+                                                         .gradients = bits("gradient_bits"),
+                                                         .activations = bits("activation_bits")},
+                                                        bandwidths));
     }
     const bool has_elementwise = request.contains("traced") ||
                                  std::any_of(account.apart.begin(), account.apart.end(), [](const time_apart& time) {
