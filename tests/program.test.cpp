@@ -196,7 +196,8 @@ constexpr refusal refusals[] = {
     {"--version x", R"(command: unexpected argument "x")"},
     {"--help flops", R"(command: unexpected argument "flops")"},
     {"''",
-     "command: is missing; must be flops, mfu, bytes, waterfall, whatif, plan, models, accelerators or conventions"},
+     "command: is missing; must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or "
+     "conventions"},
     {"flops", "config: is missing; give --config FILE"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --convention megatron",
      R"(convention: must be exact, whose views a waterfall is made of, got "megatron")"},
