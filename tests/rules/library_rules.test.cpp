@@ -229,14 +229,26 @@ const std::vector<enumeration>& enumerations() {
              return g.t * pairs({.length = static_cast<std::uint32_t>(kept(g, p))}, [](i64, i64) { return true; }); }},
         {"strided_frames", {unit::strided_frames(1, 2), unit::strided_frames(3, 2, 5)}, nullptr, nullptr,
          [](words p, const audio_clip& clip) { return static_cast<u64>(frames_left(clip.frames, p, p[2])); }},
+        {"latent_tokens", {unit::latent_tokens(), unit::latent_tokens({.side = 2})}, nullptr,
+         [](words p, const grid& g) { return u64{g.t} * static_cast<u64>(merged(g, p[0])); }},
+        {"joint_tokens", {unit::joint_tokens({.side = 2})}, nullptr,
+         [](words p, const grid& g) { return u64{g.t} * static_cast<u64>(merged(g, p[0])) + g.keys; }},
+        {"latent_pairs", {mask::latent_pairs(), mask::latent_pairs({.side = 2})}, nullptr,
+         [](words p, const grid& g) {
+             return pairs({.length = static_cast<std::uint32_t>(g.t * merged(g, p[0]))}, [](i64, i64) { return true; }); }},
+        {"joint_pairs", {mask::joint_pairs({.side = 2})}, nullptr,
+         [](words p, const grid& g) {
+             return pairs({.length = static_cast<std::uint32_t>(g.t * merged(g, p[0]) + g.keys)}, [](i64, i64) { return true; }); }},
         {"measured", {measured("routed"), measured("loss_tokens")}, nullptr},  // no sample adds to it
         {"count", {moment_rules::count{}}, [](words, const sequence& s) { return u64{s.length != 0 ? 1U : 0U}; }},
         {"tokens", {moment_rules::tokens{}}, [](words, const sequence& s) { return rows(s, [](i64) { return 1; }); }},
         {"squares", {moment_rules::squares{}},
          [](words, const sequence& s) { return pairs({.length = s.length}, [](i64, i64) { return true; }); }},
         {"cached", {moment_rules::cached{}}, [](words, const sequence& s) { return rows(s, [&](i64) { return s.past; }); }},
-        {"keys", {moment_rules::keys{}}, [](words, const sequence& s) { return rows({.length = s.keys}, [](i64) { return 1; }); }},
-        {"crossed", {moment_rules::crossed{}}, [](words, const sequence& s) { return rows(s, [&](i64) { return s.keys; }); }},
+        {"keys", {moment_rules::keys{}}, [](words, const sequence& s) { return rows({.length = s.keys}, [](i64) { return 1; }); },
+         [](words, const grid& g) { return rows({.length = g.keys}, [](i64) { return 1; }); }},
+        {"crossed", {moment_rules::crossed{}}, [](words, const sequence& s) { return rows(s, [&](i64) { return s.keys; }); },
+         [](words, const grid& g) { return u64{g.t} * g.h * g.w * g.keys; }},
         {"within_window", {make_rule<megatron_bridge::within_window>(9)},
          [](words p, const sequence& s) { return rows(s, [&](i64 i) { return i64{s.past} + s.length <= p[0] + 1 ? 2 * i + 1 : 0; }); }},
         {"limited_by_window", {make_rule<megatron_bridge::limited_by_window>(9)},
@@ -313,6 +325,7 @@ std::vector<grid> grids() {
         for (std::uint32_t h = 0; h < 7; ++h) {
             for (std::uint32_t w = 0; w < 5; ++w) {
                 all.push_back({t, h, w});
+                all.push_back({t, h, w, 2});
             }
         }
     }
@@ -338,7 +351,7 @@ TEST_CASE("Every rule of the library counts what its enumeration counts, and no 
             if (line.of_grid != nullptr && made.problem_of(g) == grid_problem::none) {
                 INFO(g.t << " x " << g.h << " x " << g.w);
                 REQUIRE(made(g) == line.of_grid(p, g));
-                const u64 all = g.t * (g.frame_patches() + 3);
+                const u64 all = g.t * (g.frame_patches() + 3) + g.keys;
                 REQUIRE(made(g) <= all * all);
                 counted += made(g);
             }

@@ -82,6 +82,13 @@ class adds_batches {
         self().add(listed_grids(grid_thw));
     }
 
+    /// Adds the samples of a diffusion model: grids of latents, three numbers (t, h, w) for each, and the tokens of the
+    /// text of each.
+    template <detail::integer_range Numbers, detail::integer_range Texts>
+    constexpr void add_grids_with_text(const Numbers& grid_thw, const Texts& encoder_lengths) {
+        self().add(listed_grids_with_text(grid_thw, encoder_lengths));
+    }
+
     /// Adds clips of sound by their frames.
     template <detail::integer_range Frames>
     constexpr void add_audio_frames(const Frames& audio_frames) {

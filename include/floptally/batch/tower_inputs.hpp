@@ -20,15 +20,16 @@ class listed_grids {
   public:
     using sample = grid;
 
-    constexpr listed_grids(std::span<const T> grid_thw) : numbers_(grid_thw) {  // NOLINT: a view
+    constexpr listed_grids(std::span<const T> grid_thw, const char* field = "grid_thw")  // NOLINT: a view
+        : numbers_(grid_thw), field_(field) {
         if (numbers_.size() % 3 != 0) {
-            detail::refuse("grid_thw", {"must have three numbers for each grid, got ", numbers_.size()});
+            detail::refuse(field, {"must have three numbers for each grid, got ", numbers_.size()});
         }
     }
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        const detail::given_lengths<T> sides{numbers_.data(), "grid_thw"};
+        const detail::given_lengths<T> sides{numbers_.data(), field_};
         for (std::size_t i = 0; i < numbers_.size(); i += 3) {
             const grid patches{sides.checked(i), sides.checked(i + 1), sides.checked(i + 2)};
             visit(patches, patches);
@@ -37,6 +38,36 @@ class listed_grids {
 
   private:
     std::span<const T> numbers_;
+    const char* field_;
+};
+
+/// Grids of latents, three numbers (t, h, w) for each, with the tokens of the text of each.
+template <detail::integer T, detail::integer K>
+class listed_grids_with_text {
+  public:
+    using sample = grid;
+
+    constexpr listed_grids_with_text(std::span<const T> grid_thw, std::span<const K> encoder_lengths)
+        : grids_(grid_thw), texts_(encoder_lengths) {
+        if (3 * texts_.size() != grid_thw.size()) {
+            detail::refuse("encoder_lengths",
+                           {"must be one for each grid (", grid_thw.size() / 3, "), got ", texts_.size()});
+        }
+    }
+
+    template <class Visit>
+    constexpr void each(Visit visit) const {
+        const detail::given_lengths<K> texts{texts_.data(), "encoder_lengths"};
+        std::size_t at = 0;
+        grids_.each([&](grid latents, const grid& /*slot*/) {
+            latents.keys = texts.checked(at++);
+            visit(latents, latents);
+        });
+    }
+
+  private:
+    listed_grids<T> grids_;
+    std::span<const K> texts_;
 };
 
 /// Clips of sound by the frames that enter the audio tower.
@@ -61,7 +92,10 @@ class listed_clips {
 };
 
 template <detail::integer_range Numbers>
-listed_grids(const Numbers& grid_thw) -> listed_grids<detail::element_of<Numbers>>;
+listed_grids(const Numbers& grid_thw, const char* field = "grid_thw") -> listed_grids<detail::element_of<Numbers>>;
+template <detail::integer_range Numbers, detail::integer_range Texts>
+listed_grids_with_text(const Numbers& grid_thw, const Texts& encoder_lengths)
+    -> listed_grids_with_text<detail::element_of<Numbers>, detail::element_of<Texts>>;
 template <detail::integer_range Frames>
 listed_clips(const Frames& audio_frames) -> listed_clips<detail::element_of<Frames>>;
 

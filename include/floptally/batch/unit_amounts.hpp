@@ -46,7 +46,10 @@ namespace floptally::detail {
     }
 }
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of(statistic what, const grid& g) {
-    return g.t * amount_of(what, sequence{static_cast<std::uint32_t>(g.frame_patches())});
+    if (what == statistic::keys) {
+        return g.keys;
+    }
+    return g.t * amount_of(what, sequence{.length = static_cast<std::uint32_t>(g.frame_patches()), .keys = g.keys});
 }
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 amount_of(statistic what, const audio_clip& clip) {
     return amount_of(what, sequence{clip.frames});

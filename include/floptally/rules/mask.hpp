@@ -160,6 +160,21 @@ class mask : public rule {
         return detail::from_numbers<mask_rules::listed_pairs>(patches, units, other_patches, other_units);
     }
 
+    /// Each token of a grid of latents sees every other that it reaches.
+    [[nodiscard]] static constexpr mask latent_pairs(const latent_patches& made = {},
+                                                     latent_reach reach = latent_reach::sample) {
+        return detail::from_numbers<mask_rules::latent_pairs>(made.side, made.frames, made.multiple, made.prefix,
+                                                              made.filled ? 1 : 0, static_cast<int>(reach));
+    }
+    /// Each token of some streams of a sample, its grid's and its text's, sees every token of some: joint attention.
+    [[nodiscard]] static constexpr mask joint_pairs(const latent_patches& made = {},
+                                                    token_stream queries = token_stream::joint,
+                                                    token_stream keys = token_stream::joint) {
+        return detail::from_numbers<mask_rules::joint_pairs>(made.side, made.frames, made.multiple, made.prefix,
+                                                             made.filled ? 1 : 0, static_cast<int>(queries),
+                                                             static_cast<int>(keys));
+    }
+
     using rule::in;
     /// This mask over the samples of another modality; a modality that it does not count is `error`.
     [[nodiscard]] constexpr mask in(modality which) const { return rule::in(which); }

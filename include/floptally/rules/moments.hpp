@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic_rule.hpp>
@@ -53,12 +54,13 @@ struct cached {
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .cached = 1}; }
 };
 
-/// The tokens on the other side of cross attention, Σ k. Grids and sound have none.
+/// The tokens on the other side of cross attention, Σ k, or of the text of a grid. Sound has none.
 struct keys {
     static constexpr std::string_view name = "keys"sv;
     static constexpr bool frames_are_sequences = false;
     static constexpr bool reads_other_side = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const { return s.keys; }
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const { return g.keys; }
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .keys = 1}; }
 };
 
@@ -69,6 +71,9 @@ struct crossed {
     static constexpr bool reads_other_side = true;
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         return std::uint64_t{s.length} * s.keys;
+    }
+    FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        return uint128{g.t * g.frame_patches()} * g.keys;
     }
     [[nodiscard]] constexpr moment_form moments() const { return {.exists = true, .crossed = 1}; }
 };

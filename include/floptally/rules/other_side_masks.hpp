@@ -4,15 +4,19 @@
 #include <cstdint>
 #include <string_view>
 
+#include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
+#include <floptally/rules/detail/packed_patches.hpp>
+#include <floptally/rules/detail/rule_call.hpp>
 #include <floptally/rules/seen_keys.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/sequence_masks.hpp>
 #include <floptally/rules/statistic_rule.hpp>
 
 /// @file
-/// The masks that read the other side of an encoder-decoder, `sequence::keys`. Enumerated in tests/rules/mask.test.cpp,
-/// proven in tests/proofs.
+/// The masks that read the other side of an encoder-decoder, `sequence::keys`, and the rules of diffusion: tokens that
+/// a model makes of a grid of latents and of the text that goes with it, `grid::keys`, and the pairs of both.
+/// Enumerated in tests/rules/mask.test.cpp and latent_rules.test.cpp, the former proven in tests/proofs.
 
 namespace floptally::mask_rules {
 
@@ -71,3 +75,107 @@ struct encoder_window {
 };
 
 }  // namespace floptally::mask_rules
+
+namespace floptally {
+
+namespace unit_rules {
+
+/// The tokens of a grid of latents.
+struct latent_tokens : detail::packed_patches {
+    static constexpr std::string_view name = "latent_tokens"sv;
+    static constexpr rule_parameter parameters[] = {{"side", 1, 0xFFFF},
+                                                    {"frames", 1, 0xFFFF, 1},
+                                                    {"multiple", 1, 0x7FFF, 1},
+                                                    {"prefix", 0, 0x7FFF'FFFF, 0},
+                                                    {"filled", 0, 1, 0}};
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const { return tokens(g, 1); }
+    constexpr void values(std::int64_t* to) const { common_values(to); }
+    [[nodiscard]] static constexpr latent_tokens from(const std::int64_t* numbers) { return {of(numbers, 0)}; }
+};
+
+/// The tokens of a grid of latents and of its text, or those of its text alone.
+struct joint_tokens : detail::packed_patches {
+    static constexpr std::string_view name = "joint_tokens"sv;
+    static constexpr bool reads_other_side = true;
+    static constexpr rule_parameter parameters[] = {{"side", 1, 0xFFFF},        {"frames", 1, 0xFFFF, 1},
+                                                    {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
+                                                    {"filled", 0, 1, 0},        {"streams", 1, 3, 3}};
+
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const { return tokens(g, switched(3, 3)); }
+    constexpr void values(std::int64_t* to) const {
+        common_values(to);
+        to[5] = static_cast<std::int64_t>(switched(3, 3));
+    }
+    [[nodiscard]] static constexpr joint_tokens from(const std::int64_t* numbers) {
+        return {of(numbers, numbers[5] << 3)};
+    }
+};
+
+}  // namespace unit_rules
+
+namespace mask_rules {
+
+/// Each token of a grid of latents sees every other of the sample, of its frame, or at its place in all frames.
+struct latent_pairs : detail::packed_patches {
+    static constexpr std::string_view name = "latent_pairs"sv;
+    static constexpr rule_parameter parameters[] = {{"side", 1, 0xFFFF},        {"frames", 1, 0xFFFF, 1},
+                                                    {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
+                                                    {"filled", 0, 1, 0},        {"reach", 0, 2, 0}};
+
+    FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        const uint128 seen = switched(1, 3) == static_cast<std::uint64_t>(latent_reach::frame)   ? of_token_frame(g)
+                             : switched(1, 3) == static_cast<std::uint64_t>(latent_reach::place) ? token_frames(g)
+                                                                                                 : tokens(g, 1);
+        return tokens(g, 1) * seen;
+    }
+    constexpr void values(std::int64_t* to) const {
+        common_values(to);
+        to[5] = static_cast<std::int64_t>(switched(1, 3));
+    }
+    [[nodiscard]] static constexpr latent_pairs from(const std::int64_t* numbers) {
+        return {of(numbers, numbers[5] << 1)};
+    }
+};
+
+/// Each token of some streams sees every token of some streams: joint attention, (n + m)²; cross attention, n·m.
+struct joint_pairs : detail::packed_patches {
+    static constexpr std::string_view name = "joint_pairs"sv;
+    static constexpr bool reads_other_side = true;
+    static constexpr rule_parameter parameters[] = {
+        {"side", 1, 0xFFFF}, {"frames", 1, 0xFFFF, 1}, {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
+        {"filled", 0, 1, 0}, {"queries", 1, 3, 3},     {"keys", 1, 3, 3}};
+
+    FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        return uint128{tokens(g, switched(3, 3))} * tokens(g, switched(5, 3));
+    }
+    constexpr void values(std::int64_t* to) const {
+        common_values(to);
+        to[5] = static_cast<std::int64_t>(switched(3, 3));
+        to[6] = static_cast<std::int64_t>(switched(5, 3));
+    }
+    [[nodiscard]] static constexpr joint_pairs from(const std::int64_t* numbers) {
+        return {of(numbers, numbers[5] << 3 | numbers[6] << 5)};
+    }
+};
+
+}  // namespace mask_rules
+
+namespace unit {
+
+/// The tokens that `made` makes of a grid of latents.
+[[nodiscard]] constexpr unit_rules::latent_tokens latent_tokens(const latent_patches& made = {}) {
+    return detail::from_numbers<unit_rules::latent_tokens>(made.side, made.frames, made.multiple, made.prefix,
+                                                           made.filled ? 1 : 0);
+}
+
+/// The tokens that `made` makes of some streams of a sample, the grid's and its text's.
+[[nodiscard]] constexpr unit_rules::joint_tokens joint_tokens(const latent_patches& made = {},
+                                                              token_stream streams = token_stream::joint) {
+    return detail::from_numbers<unit_rules::joint_tokens>(made.side, made.frames, made.multiple, made.prefix,
+                                                          made.filled ? 1 : 0, static_cast<int>(streams));
+}
+
+}  // namespace unit
+
+}  // namespace floptally

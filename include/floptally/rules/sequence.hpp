@@ -35,6 +35,7 @@ struct grid {
     std::uint32_t t = 1;
     std::uint32_t h = 0;
     std::uint32_t w = 0;
+    std::uint32_t keys = 0;  ///< tokens of the text that it is made of, or that it is attended with (diffusion)
 
     /// The patches of one frame, h·w.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_patches() const { return std::uint64_t{h} * w; }

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+
+#include <floptally/integer/checked.hpp>
+#include <floptally/integer/host_device.hpp>
+#include <floptally/rules/sequence.hpp>
+#include <floptally/rules/statistic_rule.hpp>
+#include <floptally/text/error.hpp>
+
+namespace floptally {
+
+/// How a diffusion model makes tokens of latents: patches of `side` x `side` cells of `frames` frames; a rest is cut
+/// off, or with `filled` padded to a patch. Each stream of tokens is padded to a multiple of `multiple`, and `prefix`
+/// tokens that belong to neither the grid nor the text stand beside them.
+struct latent_patches {
+    std::int64_t side = 1;
+    std::int64_t frames = 1;
+    std::int64_t multiple = 1;
+    std::int64_t prefix = 0;
+    bool filled = false;
+};
+
+/// The tokens that see each other: all of a sample, those of a frame, or those at one place of all frames.
+enum class latent_reach : std::uint8_t { sample, frame, place };
+
+/// The streams of tokens of a sample: those of its grid, those of its text, or both.
+enum class token_stream : std::uint8_t { grid = 1, text = 2, joint = 3 };
+
+namespace detail {
+
+/// The numbers of the rules below, in four integers. The first is the side, which errors show.
+struct packed_patches {
+    std::int32_t side;
+    std::int32_t prefix;
+    std::int32_t frames;    ///< and 2^16 times the multiple
+    std::int32_t switches;  ///< filled 1; reach 2, 4; queries 8, 16; keys 32, 64
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t switched(std::uint32_t first,
+                                                                         std::uint32_t most) const {
+        return static_cast<std::uint32_t>(switches) >> first & most;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t in_patches(std::uint64_t cells,
+                                                                           std::uint64_t patch) const {
+        return (cells + (switched(0, 1) != 0 ? patch - 1 : 0)) / patch;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t multiple() const {
+        return static_cast<std::uint32_t>(frames) >> 16;
+    }
+    /// A stream padded to the multiple.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t padded(std::uint64_t tokens) const {
+        return (tokens + (multiple() - 1)) / multiple() * multiple();
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t token_frames(const grid& g) const {
+        return in_patches(g.t, static_cast<std::uint32_t>(frames) & 0xFFFFU);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_token_frame(const grid& g) const {
+        const auto patch = static_cast<std::uint64_t>(side);
+        return in_patches(g.h, patch) * in_patches(g.w, patch);
+    }
+    /// Tokens of some streams, below 2^64; of a sample without a cell only those of its text.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
+        const std::uint64_t own = token_frames(g) * of_token_frame(g);
+        const std::uint64_t some = ((streams & 1) != 0 ? padded(own) : 0) + ((streams & 2) != 0 ? padded(g.keys) : 0);
+        return some + (own == 0 ? 0U : static_cast<std::uint32_t>(prefix));
+    }
+    constexpr void check() const {
+        if (side < 1 || (static_cast<std::uint32_t>(frames) & 0xFFFFU) == 0 || multiple() == 0) {
+            refuse("side", {"of patches must be at least 1, got ", side});
+        }
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        if (g.t * g.frame_patches() != 0 && (token_frames(g) == 0 || of_token_frame(g) == 0)) {
+            return grid_problem::leaves_nothing;
+        }
+        return tokens(g, 3) > max_sequence_length ? grid_problem::too_large : grid_problem::none;
+    }
+
+    /// The numbers of the text form, and back: side, frames, multiple, prefix, filled, and what the rule has besides.
+    FLOPTALLY_HOST_DEVICE constexpr void common_values(std::int64_t* to) const {
+        to[0] = side;
+        to[1] = static_cast<std::uint32_t>(frames) & 0xFFFFU;
+        to[2] = static_cast<std::int64_t>(multiple());
+        to[3] = prefix;
+        to[4] = static_cast<std::int64_t>(switched(0, 1));
+    }
+    [[nodiscard]] static constexpr packed_patches of(const std::int64_t* numbers, std::int64_t more) {
+        return {static_cast<std::int32_t>(numbers[0]), static_cast<std::int32_t>(numbers[3]),
+                static_cast<std::int32_t>(numbers[1] | numbers[2] << 16), static_cast<std::int32_t>(numbers[4] | more)};
+    }
+};
+
+}  // namespace detail
+
+}  // namespace floptally

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <vector>
+
+#include <floptally/batch/source.hpp>
+#include <floptally/batch/tally.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/modality.hpp>
+#include <floptally/rules/moments.hpp>
+#include <floptally/rules/other_side_masks.hpp>
+#include <floptally/rules/rule_text.hpp>
+#include <floptally/rules/statistic.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace latent_rules_test {
+namespace {
+
+namespace unit = floptally::unit;
+using floptally::grid;
+using floptally::latent_patches;
+using floptally::latent_reach;
+using floptally::mask;
+using floptally::modality;
+using floptally::rule;
+using floptally::statistic;
+using floptally::tally;
+using floptally::token_stream;
+using floptally::view;
+
+/// A token as the enumeration makes it: where it stands, or that it is of the text or of neither.
+struct token {
+    enum class kind { grid, text, prefix } of = kind::grid;
+    std::uint32_t frame = 0;
+    std::uint32_t place = 0;
+};
+
+/// The tokens of one stream of a sample, one by one; padding tokens stand at the place of the first.
+std::vector<token> stream(const grid& g, const latent_patches& made, bool of_text) {
+    std::vector<token> all;
+    if (of_text) {
+        for (std::uint32_t k = 0; k < g.keys; ++k) {
+            all.push_back({token::kind::text, 0, 0});
+        }
+    } else {
+        const auto begins = [&](std::uint32_t cell, std::uint32_t end, std::int64_t patch) {
+            return cell % patch == 0 && (made.filled || cell + patch <= end);
+        };
+        std::uint32_t frame = 0;
+        for (std::uint32_t t = 0; t < g.t; ++t) {
+            std::uint32_t place = 0;
+            const bool is_frame = begins(t, g.t, made.frames);
+            for (std::uint32_t y = 0; y < g.h; ++y) {
+                for (std::uint32_t x = 0; x < g.w; ++x) {
+                    if (is_frame && begins(y, g.h, made.side) && begins(x, g.w, made.side)) {
+                        all.push_back({token::kind::grid, frame, place++});
+                    }
+                }
+            }
+            frame += is_frame ? 1 : 0;
+        }
+    }
+    while (all.size() % static_cast<std::size_t>(made.multiple) != 0) {
+        all.push_back(all.front());
+    }
+    return all;
+}
+
+std::vector<token> tokens(const grid& g, const latent_patches& made, token_stream which) {
+    std::vector<token> all = stream(g, made, false);
+    const bool is_empty = all.empty();
+    if (which == token_stream::text) {
+        all.clear();
+    }
+    if (which != token_stream::grid) {
+        const std::vector<token> text = stream(g, made, true);
+        all.insert(all.end(), text.begin(), text.end());
+    }
+    for (std::int64_t k = 0; !is_empty && k < made.prefix; ++k) {
+        all.push_back({token::kind::prefix, 0, 0});
+    }
+    return all;
+}
+
+const std::vector<latent_patches> ways{{},
+                                       {.side = 2},
+                                       {.side = 2, .frames = 2, .filled = true},
+                                       {.side = 3, .filled = true},
+                                       {.multiple = 8},
+                                       {.side = 2, .multiple = 4, .prefix = 5},
+                                       {.prefix = 3}};
+
+template <class Visit>
+void for_each_sample(Visit visit) {
+    for (const latent_patches& made : ways) {
+        for (const std::uint32_t t : {0U, 1U, 3U, 4U}) {
+            for (std::uint32_t h = 0; h < 6; ++h) {
+                for (const std::uint32_t w : {1U, 4U, 5U}) {
+                    for (const std::uint32_t text : {0U, 1U, 7U}) {
+                        const grid sample{t, h, w, text};
+                        if (mask::joint_pairs(made).problem_of(sample) == floptally::grid_problem::none) {
+                            visit(made, sample);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+}  // namespace
+
+TEST_CASE("the tokens and pairs of a grid and its text are those of an enumeration, stream by stream", "[latents]") {
+    std::size_t samples = 0;
+    for_each_sample([&](const latent_patches& made, const grid& g) {
+        INFO(g.t << " x " << g.h << " x " << g.w << " and " << g.keys << ", side " << made.side);
+        REQUIRE(rule(unit::latent_tokens(made))(g) == tokens(g, made, token_stream::grid).size());
+        for (const token_stream queries : {token_stream::grid, token_stream::text, token_stream::joint}) {
+            REQUIRE(rule(unit::joint_tokens(made, queries))(g) == tokens(g, made, queries).size());
+            for (const token_stream keys : {token_stream::grid, token_stream::text, token_stream::joint}) {
+                std::uint64_t pairs = 0;
+                for (std::size_t i = 0; i < tokens(g, made, queries).size(); ++i) {
+                    pairs += tokens(g, made, keys).size();
+                }
+                REQUIRE(mask::joint_pairs(made, queries, keys).pairs(g) == pairs);
+            }
+        }
+        const std::vector<token> all = tokens(g, made, token_stream::grid);
+        REQUIRE(mask::latent_pairs(made).pairs(g) == all.size() * all.size());
+        ++samples;
+    });
+    CHECK(samples > 300);
+}
+
+TEST_CASE("tokens that see their frame, or their place in all frames, are those of an enumeration", "[latents]") {
+    for (const latent_patches& made : {latent_patches{}, latent_patches{.side = 2}, latent_patches{.frames = 2}}) {
+        for (const grid& g : {grid{2, 2, 3}, grid{4, 4, 6}, grid{6, 2, 4, 9}, grid{0, 4, 4}}) {
+            std::uint64_t of_frame = 0;
+            std::uint64_t of_place = 0;
+            for (const token& query : stream(g, made, false)) {
+                for (const token& key : stream(g, made, false)) {
+                    of_frame += query.frame == key.frame ? 1U : 0U;
+                    of_place += query.place == key.place ? 1U : 0U;
+                }
+            }
+            CHECK(mask::latent_pairs(made, latent_reach::frame).pairs(g) == of_frame);
+            CHECK(mask::latent_pairs(made, latent_reach::place).pairs(g) == of_place);
+        }
+    }
+}
+
+TEST_CASE("a tally of samples of different sizes has joint pairs of each, and not of their averages", "[latents]") {
+    const mask joint = mask::joint_pairs({.side = 2});
+    const rule text = rule(floptally::moment_rules::keys{}).in(modality::vision);
+    const rule crossed = rule(floptally::moment_rules::crossed{}).in(modality::vision);
+    tally batch{floptally::mask_set{joint, text, crossed, unit::clips()}};
+    const std::vector<std::int32_t> grids{1, 4, 6, 2, 2, 2, 1, 8, 8};
+    batch.add_grids_with_text(grids, std::vector<std::int64_t>{5, 0, 11});
+    CHECK(batch.pairs(view::useful, joint) == 11 * 11 + 2 * 2 + 27 * 27);
+    CHECK(batch.pairs(view::useful, text) == 16);
+    CHECK(batch.get(view::useful, statistic::keys, modality::vision) == 16);
+    CHECK(batch.pairs(view::useful, crossed) == 24 * 5 + 64 * 11);
+    CHECK(batch.get(view::useful, statistic::crossed, modality::vision) == 24 * 5 + 64 * 11);
+    CHECK(batch.pairs(view::useful, unit::clips()) == 3);
+    batch.add(grid{1, 2, 2, 3}, grid{1, 4, 4, 7});
+    CHECK(batch.pairs(view::useful, joint) == 11 * 11 + 2 * 2 + 27 * 27 + 4 * 4);
+    CHECK(batch.pairs(view::padded, joint) == 11 * 11 + 2 * 2 + 27 * 27 + 11 * 11);
+    CHECK(batch.pairs(view::padded, text) == 23);
+    batch.add(grid{}, grid{1, 4, 4, 7});
+    CHECK(batch.pairs(view::padded, joint) == 11 * 11 + 2 * 2 + 27 * 27 + 2 * 11 * 11);
+    CHECK(batch.pairs(view::useful, unit::clips()) == 4);
+}
+
+TEST_CASE("latents that leave no patch, texts that have no room and numbers out of range are errors",
+          "[latents][errors]") {
+    tally batch{floptally::mask_set{mask::joint_pairs({.side = 4})}};
+    CHECK(error_of([&] {
+              batch.add(grid{1, 3, 9, 2});
+          }) == "grid: 1 x 3 x 9 patches are too few for convolutions over 4 x 4 of them");
+    CHECK(error_of([&] { batch.add(grid{1, 4, 4, 9}, grid{1, 8, 8, 3}); }) == "keys: a slot of 3 has no room for 9");
+    CHECK(error_of([&] {
+              batch.add(grid{1024, 65535, 65535, 1});
+          }) == "grid: 1024 x 65535 x 65535 patches: a clip is above 4294967295");
+    CHECK(error_of([&] {
+              batch.add_grids_with_text(std::vector<int>{1, 4, 4}, std::vector<int>{1, 2});
+          }) == "encoder_lengths: must be one for each grid (1), got 2");
+    CHECK(error_of([&] {
+              batch.add_grids_with_text(std::vector<int>{1, 4, 4}, std::vector<int>{-1});
+          }) == "encoder_lengths[0]: must be at least 0, got -1");
+    CHECK(error_of([] { return mask::joint_pairs({.side = 0}); }) == "side: must be from 1 to 65535, got 0");
+    CHECK(error_of([] { return rule(floptally::mask_rules::latent_pairs{}); }) ==
+          "side: of patches must be at least 1, got 0");
+    CHECK(batch.pairs(view::useful, mask::joint_pairs({.side = 4})) == 0);
+}
+
+TEST_CASE("the text of rules of latents has the numbers that are not their defaults", "[latents]") {
+    CHECK(mask::joint_pairs({.side = 2, .frames = 3, .multiple = 32, .filled = true}, token_stream::grid).name() ==
+          "vision.joint_pairs(2,frames=3,multiple=32,filled=1,queries=1)");
+    CHECK(floptally::rule_named("vision.joint_pairs(2,prefix=8,keys=2)") ==
+          mask::joint_pairs({.side = 2, .prefix = 8}, token_stream::joint, token_stream::text));
+    CHECK(mask::latent_pairs({}, latent_reach::place).name() == "vision.latent_pairs(1,reach=2)");
+    CHECK(rule(unit::joint_tokens({}, token_stream::text)).name() == "vision.joint_tokens(1,streams=2)");
+}
+
+}  // namespace latent_rules_test
