@@ -46,11 +46,17 @@ inline void add_batch_options(cxxopts::Options& options) {
                   "(repeatable)",
                   cxxopts::value<std::vector<std::string>>(), "prompt,generated[,cached]")(
         "prefill-chunk", "tokens of a prompt that are prefilled in one pass", cxxopts::value<std::string>(), "N")(
-        "encoder-lengths", "tokens on the encoder's side of each of --lengths", cxxopts::value<std::string>(), "80,91")(
-        "sequence", "HSTU: contextual, history, targets, target group (repeatable)",
-        cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
-        "grid", "one image or clip, in patches before merging (repeatable)", cxxopts::value<std::vector<std::string>>(),
-        "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
+        "encoder-lengths", "tokens on the encoder's side of each of --lengths, or of the text of each --grid",
+        cxxopts::value<std::string>(),
+        "80,91")("encoder-lengths-padded", "those that the texts of --grid are padded to, one for each or one for all",
+                 cxxopts::value<std::string>(),
+                 "128")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
+                        cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
+        "grid", "one image or clip, in patches before merging, or cells of latents (repeatable)",
+        cxxopts::value<std::vector<std::string>>(),
+        "t,h,w")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
+                 cxxopts::value<std::vector<std::string>>(), "t,h,w")(
+        "images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
         "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(
         "routed", "visits of tokens to experts over all layers, where the model needs them measured, useful and padded",
         cxxopts::value<std::string>(), "N[:N]");
@@ -156,10 +162,11 @@ inline floptally::model_input::measured_word parse_measured(std::string_view wor
 
 /// The spelling of inputs as options: `grid_thw` of the library is --grid here, `sequences` is --sequence.
 inline constexpr floptally::input_spelling spelling{[](std::string_view name) {
-                                                        return std::string(name == "grid_thw"    ? "grid"
-                                                                           : name == "sequences" ? "sequence"
-                                                                           : name == "requests"  ? "request"
-                                                                                                 : name);
+                                                        return std::string(name == "grid_thw"          ? "grid"
+                                                                           : name == "grid_thw_padded" ? "grid_padded"
+                                                                           : name == "sequences"       ? "sequence"
+                                                                           : name == "requests"        ? "request"
+                                                                                                       : name);
                                                     },
                                                     [](std::string_view name) {
                                                         std::string option =
@@ -202,6 +209,9 @@ class read_input {
         if (const auto others = args.text("encoder-lengths")) {
             input_.encoder_lengths = keep(*others, "encoder_lengths");
         }
+        if (const auto slots = args.text("encoder-lengths-padded")) {
+            input_.encoder_lengths_padded = keep(*slots, "encoder_lengths_padded");
+        }
         each(args.repeated("sequence"), "sequence", input_.sequences, parse_sequence);
         each(comma_separated(args.repeated("new-tokens")), "new_tokens", input_.new_tokens, parse_new_tokens);
         each(args.repeated("request"), "request", input_.requests, parse_request);
@@ -213,6 +223,7 @@ class read_input {
                 static_cast<std::uint32_t>(parse_count(*chunk, "prefill_chunk", 1, floptally::max_sequence_length));
         }
         each(args.repeated("grid"), "grid", input_.grids, parse_grid);
+        each(args.repeated("grid-padded"), "grid_padded", input_.grids_padded, parse_grid);
         if (const auto images = args.text("images")) {
             input_.images = parse_count(*images, "images", 1, 100'000'000);
         }

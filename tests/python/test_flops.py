@@ -885,6 +885,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
     tally = floptally.Tally(llama)
     tally.add_lengths([77])
     sound = floptally.cost({"model_type": "qwen2_audio"})
+    flux = floptally.cost({"_class_name": "FluxTransformer2DModel", "num_layers": 1, "num_single_layers": 1})
     batches: list[tuple[floptally.Cost, dict[str, Any]]] = [
         (llama, {"lengths": [5, 7]}),
         (llama, {"lengths": [5, 7], "row_length": 9}),
@@ -902,6 +903,7 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (moe, {"lengths": [5], "routed": (9, 10)}),
         (clicks, {"lengths": [5], "measured": {"clicks": (9, 10)}}),
         (sound, {"lengths": [2000], "audio_frames": [3000]}),
+        (flux, {"grid_thw": [(1, 4, 4)], "encoder_lengths": [7], "grid_thw_padded": [(1, 8, 8)], "encoder_lengths_padded": [9]}),
     ]
     used = {name for _, batch in batches for name in batch}
     options = {"config", "mla", "mtp", "padded_vocab_size", "page", "strict"}

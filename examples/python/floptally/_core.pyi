@@ -288,6 +288,7 @@ class Cost:
         lengths: Integers | None = None,
         row_length: int | None = None,
         encoder_lengths: Integers | None = None,
+        encoder_lengths_padded: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
@@ -298,6 +299,7 @@ class Cost:
         prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
+        grid_thw_padded: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -312,7 +314,9 @@ class Cost:
         Args:
             lengths: [n] tokens of each sequence; of an encoder-decoder, of its decoder.
             row_length: with `lengths`: tokens that each row of a BSHD batch is padded to.
-            encoder_lengths: [n] tokens on the encoder's side of each of `lengths`.
+            encoder_lengths: [n] tokens on the encoder's side of each of `lengths`, or of the text of each grid of a
+                diffusion model.
+            encoder_lengths_padded: [n] or [1] tokens that the texts of grids are padded to.
             cu_seqlens: [n + 1] boundaries of a packed row: 0, L1, L1 + L2, ...
             cu_seqlens_padded: [n + 1] boundaries of the slots that kernels process.
             cu_seqlens_real: [m + 1] boundaries of the real sequences alone, where `cu_seqlens` has mock sequences
@@ -325,7 +329,9 @@ class Cost:
                 forward.
             prefill_chunk: with `requests`: tokens of a prompt that are prefilled in one pass; all where it is not given.
             sequences: (contextual, history, targets[, group]) of each sequence of an HSTU model.
-            grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip.
+            grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip; of a diffusion
+                model, of cells of latents.
+            grid_thw_padded: [n, 3] or [1, 3] that the grids are padded to.
             images: how many images of the fixed size that the config states.
             audio_frames: [n] frames of each clip that enters an audio tower.
             routed: (useful, padded) visits of tokens to experts over all layers, as measured.
@@ -390,6 +396,7 @@ class Cost:
         lengths: Integers | None = None,
         row_length: int | None = None,
         encoder_lengths: Integers | None = None,
+        encoder_lengths_padded: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
@@ -400,6 +407,7 @@ class Cost:
         prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
+        grid_thw_padded: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -432,6 +440,7 @@ class Cost:
         lengths: Integers | None = None,
         row_length: int | None = None,
         encoder_lengths: Integers | None = None,
+        encoder_lengths_padded: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
@@ -442,6 +451,7 @@ class Cost:
         prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
+        grid_thw_padded: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -565,6 +575,8 @@ class Tally:
         its ancestors; parents[i] is the index of an earlier node, or -1."""
     def add_grid_thw(self, grid_thw: Grids) -> None:
         """Images and clips [n, 3]: frames, rows and columns of patches before merging."""
+    def add_grids_with_text(self, grid_thw: Grids, encoder_lengths: Integers) -> None:
+        """Samples of a diffusion model: grids of latents [n, 3], and the tokens [n] of the text of each."""
     def add_audio_frames(self, audio_frames: Integers) -> None:
         """Clips of sound [n] by the frames that enter the audio tower."""
     def add_routed(self, useful: int, padded: int) -> None:
@@ -824,6 +836,7 @@ class MaskedTiles:
         lengths: Integers | None = None,
         row_length: int | None = None,
         encoder_lengths: Integers | None = None,
+        encoder_lengths_padded: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
@@ -832,6 +845,7 @@ class MaskedTiles:
         new_tokens: NewTokens | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
+        grid_thw_padded: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -1104,6 +1118,7 @@ class Meter:
         lengths: Integers | None = None,
         row_length: int | None = None,
         encoder_lengths: Integers | None = None,
+        encoder_lengths_padded: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
@@ -1114,6 +1129,7 @@ class Meter:
         prefill_chunk: int | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
+        grid_thw_padded: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -1261,6 +1277,7 @@ def flops(
     lengths: Integers | None = None,
     row_length: int | None = None,
     encoder_lengths: Integers | None = None,
+    encoder_lengths_padded: Integers | None = None,
     cu_seqlens: Integers | None = None,
     cu_seqlens_padded: Integers | None = None,
     cu_seqlens_real: Integers | None = None,
@@ -1271,6 +1288,7 @@ def flops(
     prefill_chunk: int | None = None,
     sequences: HstuSequences | None = None,
     grid_thw: Grids | None = None,
+    grid_thw_padded: Grids | None = None,
     images: int | None = None,
     audio_frames: Integers | None = None,
     routed: tuple[int, int] | None = None,

@@ -171,7 +171,7 @@ class input_arguments {
     integer_view keep(py::handle value, const char* field, std::size_t columns = 0);
     void read_lengths();
     void read_boundaries();
-    void read_grids(py::handle grid_thw);
+    void read_grids(py::handle grid_thw, const char* field, std::vector<grid>& to);
     /// Reads what makes a tally of its own.
     void read_counted(const mask_set& masks);
     /// Adds a pass: what is given as samples is one pass of the model, unless `measured` says how many there were; a
@@ -180,7 +180,7 @@ class input_arguments {
 
     const arguments& given_;
     model_input input_;
-    std::array<std::optional<integers>, 8> kept_;
+    std::array<std::optional<integers>, 10> kept_;
     std::size_t kept_count_ = 0;
     std::size_t integers_ = 0;
     bool gives_routed_ = false;

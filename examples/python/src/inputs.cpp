@@ -153,7 +153,10 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks, 
         throw error("prefill_chunk", "needs requests");
     }
     if (const py::handle grids = given_.some("grid_thw")) {
-        read_grids(grids);
+        read_grids(grids, "grid_thw", input_.grids);
+    }
+    if (const py::handle slots = given_.some("grid_thw_padded")) {
+        read_grids(slots, "grid_thw_padded", input_.grids_padded);
     }
     if (const py::handle images = given_.some("images")) {
         constexpr std::uint64_t most = 100'000'000;
@@ -249,6 +252,9 @@ void input_arguments::read_lengths() {
     if (const py::handle others = given_.some("encoder_lengths")) {
         input_.encoder_lengths = keep(others, "encoder_lengths");
     }
+    if (const py::handle slots = given_.some("encoder_lengths_padded")) {
+        input_.encoder_lengths_padded = keep(slots, "encoder_lengths_padded");
+    }
 }
 
 void input_arguments::read_boundaries() {
@@ -271,10 +277,10 @@ void input_arguments::read_boundaries() {
                          real_alone ? std::optional(keep(real_alone, "cu_seqlens_real")) : std::nullopt};
 }
 
-void input_arguments::read_grids(py::handle grid_thw) {
-    const integer_view numbers = keep(grid_thw, "grid_thw", 3);
+void input_arguments::read_grids(py::handle grid_thw, const char* field, std::vector<grid>& to) {
+    const integer_view numbers = keep(grid_thw, field, 3);
     numbers.visit([&](const auto& thw) {
-        listed_grids(thw).each([&](const grid& patches, const grid&) { input_.grids.push_back(patches); });
+        listed_grids(thw, field).each([&](const grid& patches, const grid&) { to.push_back(patches); });
     });
 }
 

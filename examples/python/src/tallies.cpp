@@ -100,6 +100,19 @@ void adders(const py::class_<tally>& type, std::index_sequence<Adder...> /*all*/
      ...);
 }
 
+/// Adds grids of latents, each with the tokens of its text.
+void add_grids_with_text(tally& t, const arguments& given) {
+    const integers grids(given["grid_thw"], "grid_thw", 3);
+    const integers texts(given["encoder_lengths"], "encoder_lengths");
+    tally sum{t.masks()};
+    without_gil(grids.view().size(), [&] {
+        grids.view().visit([&](const auto& thw) {
+            texts.view().visit([&](const auto& text) { sum.add_grids_with_text(thw, text); });
+        });
+    });
+    t += sum;
+}
+
 }  // namespace
 
 void bind_tallies(py::module_& module) {
@@ -123,6 +136,7 @@ void bind_tallies(py::module_& module) {
             });
         });
     });
+    method(type, "add_grids_with_text", [](tally& t, const arguments& given) { add_grids_with_text(t, given); });
     method(type, "add_routed", [](tally& t, const arguments& given) {
         t.add_routed(to_count(given["useful"], "routed[0]"), to_count(given["padded"], "routed[1]"));
     });

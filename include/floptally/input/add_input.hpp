@@ -15,6 +15,7 @@
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
 #include <floptally/descriptors/model_config.hpp>
+#include <floptally/input/grid_slots.hpp>
 #include <floptally/input/model_input.hpp>
 #include <floptally/input/placeholders.hpp>
 #include <floptally/rules/mask.hpp>
@@ -80,7 +81,7 @@ class input_adder {
             batch_.boundaries->add_to(sum);
         }
         add_sequences(sum);
-        sum.add(listed_samples(batch_.grids));
+        sum.add(listed_samples(grids_of(batch_, model_, words_)));
         if (batch_.images != 0) {
             sum.add(equal_samples(fixed_image(model_, words_), batch_.images));
         }
@@ -154,6 +155,16 @@ class input_adder {
     void require_sides() const {
         const bool needed = has_encoder(model_.cost);
         const bool given = batch_.encoder_lengths.has_value();
+        if (has_texts_of_grids(model_.cost)) {
+            if (!given) {
+                refuse("encoder_lengths", {"is missing; ", model_.model_type,
+                                           " attends a text, whose tokens are given for each ", option("grid_thw")});
+            }
+            return;
+        }
+        if (batch_.encoder_lengths_padded) {
+            refuse("encoder_lengths_padded", {model_.model_type, " has no grids with a text"});
+        }
         const std::string decoder = text_of({option("lengths"), " are its decoder's"});
         if (encodes_sound(model_)) {
             if (given) {

@@ -121,13 +121,15 @@ struct model_input {
 
     std::vector<list> lengths{};
     std::optional<packed> boundaries{};
-    std::optional<integer_view> encoder_lengths{};  ///< one for each of the lengths
-    std::vector<sequence> sequences{};              ///< HSTU sequences, with context and targets
-    std::vector<sequence> new_tokens{};             ///< new tokens after a cached past
-    std::vector<request> requests{};                ///< prefilled and decoded
-    std::uint32_t prefill_chunk = whole_prompt;     ///< tokens of their prompts in a pass
+    std::optional<integer_view> encoder_lengths{};  ///< one for each of the lengths, or of a diffusion model's grids
+    std::optional<integer_view> encoder_lengths_padded{};  ///< those that texts of grids are padded to, or one for all
+    std::vector<sequence> sequences{};                     ///< HSTU sequences, with context and targets
+    std::vector<sequence> new_tokens{};                    ///< new tokens after a cached past
+    std::vector<request> requests{};                       ///< prefilled and decoded
+    std::uint32_t prefill_chunk = whole_prompt;            ///< tokens of their prompts in a pass
     std::vector<grid> grids{};
-    std::uint64_t images = 0;  ///< number of images of the fixed size that the config states
+    std::vector<grid> grids_padded{};  ///< those that the grids are padded to, or one for all; empty: none is padded
+    std::uint64_t images = 0;          ///< number of images of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
     /// Rows that an attention mask counted before: those with a real token, and those without.
@@ -149,8 +151,8 @@ struct model_input {
     /// True where the batch names samples, which a model may be unable to take.
     [[nodiscard]] bool names_any() const {
         return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
-               !sequences.empty() || !new_tokens.empty() || !requests.empty() || !grids.empty() || images != 0 ||
-               audio_frames;
+               encoder_lengths_padded || !sequences.empty() || !new_tokens.empty() || !requests.empty() ||
+               !grids.empty() || !grids_padded.empty() || images != 0 || audio_frames;
     }
     /// True where the batch is requests and nothing else.
     [[nodiscard]] bool has_requests_alone() const {
@@ -173,12 +175,24 @@ struct model_input {
             .target_group = target_group};
 }
 
-/// True where some of the work is over the tokens of an encoder.
-[[nodiscard]] inline bool has_encoder(const cost& model) {
+namespace detail {
+
+/// True where some of the work over samples of a modality is over tokens of their other side.
+[[nodiscard]] inline bool reads_other_side_in(const cost& model, modality which) {
     return std::any_of(model.rows().begin(), model.rows().end(), [&](const cost_row& row) {
-        return row.what == statistic::keys ||
-               (row.what == statistic::pairs && model.masks()[row.mask].reads_other_side());
+        return row.in == which && (row.what == statistic::keys ||
+                                   (row.what == statistic::pairs && model.masks()[row.mask].reads_other_side()));
     });
+}
+
+}  // namespace detail
+
+/// True where some of the work is over the tokens of an encoder.
+[[nodiscard]] inline bool has_encoder(const cost& model) { return detail::reads_other_side_in(model, modality::text); }
+
+/// True where each grid has a text, as in a diffusion model.
+[[nodiscard]] inline bool has_texts_of_grids(const cost& model) {
+    return detail::reads_other_side_in(model, modality::vision);
 }
 
 /// True where the model's encoder takes sound.

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// The samples of a diffusion model as a user names them: grids of latents, each with a text, padded or not.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include <floptally/count/flop_counter.hpp>
+#include <floptally/input/add_input.hpp>
+#include <floptally/json.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace grid_slots_test {
+namespace {
+
+using namespace floptally;
+
+/// Stable Diffusion 3 in small: patches of 2 x 2 cells, two blocks of 24 wide.
+model_config small_model() {
+    return read_config(nlohmann::json::parse(R"({"_class_name": "SD3Transformer2DModel", "_diffusers_version": "0.42.1",
+        "patch_size": 2, "in_channels": 4, "num_layers": 2, "attention_head_dim": 8, "num_attention_heads": 3,
+        "joint_attention_dim": 10, "caption_projection_dim": 24, "pooled_projection_dim": 6, "out_channels": null,
+        "dual_attention_layers": [], "qk_norm": null, "sample_size": 8, "pos_embed_max_size": 24})"));
+}
+
+tally counted(const model_config& model, const model_input& input) {
+    tally batch{model.cost.masks()};
+    add_input(input, model, batch);
+    return batch;
+}
+std::string refused(const model_input& input) {
+    return error_of([&] { static_cast<void>(counted(small_model(), input)); });
+}
+
+}  // namespace
+
+TEST_CASE("samples of different sizes with texts of different lengths are each counted by itself", "[grid_slots]") {
+    const model_config model = small_model();
+    const std::vector<std::int64_t> texts{7, 3};
+    const tally both = counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}});
+    const std::vector<std::int64_t> first{7};
+    const std::vector<std::int64_t> second{3};
+    tally one = counted(model, {.encoder_lengths = first, .grids = {{1, 8, 4}}});
+    one += counted(model, {.encoder_lengths = second, .grids = {{1, 2, 6}}});
+    CHECK(both == one);
+    // What pairs cost is what remains of twice the tokens besides twice the work: attention over (n + m)².
+    const flop_counter as(model);
+    const auto core = [&](const tally& batch) {
+        flops sum;
+        const breakdown work = as.evaluate(batch);
+        for (const component_flops& component : work.components()) {
+            if (component.name.view() == "attention.core") {
+                sum += component.get(view::useful, phase::forward);
+            }
+        }
+        return sum;
+    };
+    CHECK(core(both) == flops{2 * 4 * 24 * std::uint64_t{(8 + 7) * (8 + 7) + (3 + 3) * (3 + 3)}});
+}
+
+TEST_CASE("padded latents and padded texts stand in the padded view alone", "[grid_slots]") {
+    const model_config model = small_model();
+    const std::vector<std::int64_t> texts{7, 3};
+    const std::vector<std::int64_t> slot{16};
+    const tally batch = counted(model, {.encoder_lengths = texts,
+                                        .encoder_lengths_padded = slot,
+                                        .grids = {{1, 8, 4}, {1, 2, 6}},
+                                        .grids_padded = {{1, 8, 8}}});
+    const mask joint = mask::joint_pairs({.side = 2});
+    CHECK(batch.pairs(view::useful, joint) == 15 * 15 + 6 * 6);
+    CHECK(batch.pairs(view::padded, joint) == 2 * (16 + 16) * (16 + 16));
+    CHECK(batch.get(view::padded, statistic::keys, modality::vision) == 32);
+    CHECK(batch.pairs(view::padded, unit::clips()) == 2);
+    const tally plain = counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}});
+    CHECK(plain.pairs(view::padded, joint) == plain.pairs(view::useful, joint));
+}
+
+TEST_CASE("a batch that lacks a text, has one too many or no room for it is an error that names it",
+          "[grid_slots][errors]") {
+    const std::vector<std::int64_t> one{7};
+    const std::vector<std::int64_t> two{7, 3};
+    const std::vector<std::int64_t> low{-1};
+    const std::vector<std::int64_t> small{5};
+    CHECK(refused({.grids = {{1, 8, 4}}}) ==
+          "encoder_lengths: is missing; SD3Transformer2DModel attends a text, whose tokens are given for each grid_thw");
+    CHECK(refused({.encoder_lengths = two, .grids = {{1, 8, 4}}}) ==
+          "encoder_lengths: must be one for each grid_thw (1), got 2");
+    CHECK(refused({.encoder_lengths = low, .grids = {{1, 8, 4}}}) ==
+          "encoder_lengths[0]: must be from 0 to 4294967295, got -1");
+    CHECK(refused({.encoder_lengths = one, .encoder_lengths_padded = small, .grids = {{1, 8, 4}}}) ==
+          "keys: a slot of 5 has no room for 7");
+    CHECK(refused({.encoder_lengths = one, .grids = {{1, 8, 4}}, .grids_padded = {{1, 4, 4}}}) ==
+          "grid: a slot of 1 x 4 x 4 patches has no room for 1 x 8 x 4 patches");
+    CHECK(refused({.encoder_lengths = two, .grids = {{1, 8, 4}, {1, 2, 2}}, .grids_padded = {{1, 8, 8}, {1, 8, 8}, {1, 8, 8}}}) ==
+          "grid_thw_padded: must be one, or one for each grid_thw (2), got 3");
+    CHECK(refused({.lengths = {{"lengths", one}}, .encoder_lengths = one}) ==
+          "lengths: SD3Transformer2DModel has no text; use grid_thw, images or audio_frames");
+}
+
+TEST_CASE("a config of diffusers is read by its class, and what is no class is named", "[grid_slots][errors]") {
+    const auto read = [](const char* text) {
+        return error_of([&] { static_cast<void>(read_config(nlohmann::json::parse(text))); });
+    };
+    CHECK(small_model().model_type == "SD3Transformer2DModel");
+    CHECK(small_model().notes.empty());
+    CHECK(read(R"({"_class_name": "SD3Transformer3DModel"})").starts_with(
+        "_class_name: unknown type \"SD3Transformer3DModel\"; nearest: SD3Transformer2DModel\n"));
+    CHECK(read(R"({"_class_name": 3})") == "_class_name: must be a string, got 3");
+    CHECK(read(R"({"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"],
+                   "text_encoder": ["transformers", "CLIPTextModel"], "image_encoder": [null, null], "x": 2})") ==
+          "_class_name: \"FluxPipeline\" is a pipeline; read its parts one by one: text_encoder/config.json "
+          "(CLIPTextModel), transformer/config.json (FluxTransformer2DModel)");
+    CHECK(read(R"({"num_layers": 3})").starts_with("model_type: is missing"));
+}
+
+}  // namespace grid_slots_test
