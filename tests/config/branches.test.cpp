@@ -375,7 +375,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
     config_breaker breaker(finder);
     const std::vector<json> configs = counted_configs();
     for (const json& config : configs) {
-        if (config["model_type"] != "floptally") {
+        if (type_of(config) != "floptally") {
             const page_coverage::outcome seen = finder.walk(config);
             if (seen.field.empty()) {
                 breaker.offer(config, !seen.taken.empty());

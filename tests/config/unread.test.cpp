@@ -93,7 +93,7 @@ struct place {
 class place_finder {
   public:
     explicit place_finder(const json& config) : config_(config), tree_(pages::tree_of(config)) {
-        const std::string type = config["model_type"];
+        const std::string type = type_of(config);
         if (library_.has(type)) {
             visit(json::json_pointer(), {{&library_.find(type), ""}});
         }
@@ -258,7 +258,7 @@ TEST_CASE("F54, F56: a structural key that no page reads is noted in every place
     std::vector<std::string> keys = structural_keys();
     std::map<std::string, std::vector<const named_config*>> of_type;
     for (const named_config& real : real_configs()) {
-        of_type[real.config["model_type"]].push_back(&real);
+        of_type[type_of(real.config)].push_back(&real);
     }
     CHECK(of_type.size() >= 470);
     std::size_t places = 0;
@@ -331,8 +331,7 @@ TEST_CASE("F54: a misspelt key of an inner config or object is noted, and refuse
         INFO(type);
         json config;
         for (const named_config& real : real_configs()) {
-            config =
-                real.config["model_type"] == type && real.name.find('/') != std::string::npos ? real.config : config;
+            config = type_of(real.config) == type && real.name.find('/') != std::string::npos ? real.config : config;
         }
         REQUIRE(config.is_object());
         config["num_recurrent_steps"] = 3;

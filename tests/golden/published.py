@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Builds the models of published.json with transformers, without memory, and compares their numbers of parameters.
+"""Builds the models of published.json with transformers and diffusers, without memory, and compares their parameters.
 
     pip install -r zoo/requirements.txt
     python published.py [TEXT...]      # only names that contain one of these
@@ -20,6 +20,10 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def build(torch, transformers, written):
+    if "_class_name" in written:
+        import diffusers
+        with torch.device("meta"):
+            return getattr(diffusers, written["_class_name"]).from_config(written)
     # Neither code beside the checkpoint nor its quantized weights.
     written = {key: value for key, value in written.items() if key not in ("auto_map", "quantization_config")}
     with tempfile.TemporaryDirectory() as folder:

@@ -50,7 +50,7 @@ TEST_CASE("the config of every published model is read, and its number of parame
         } catch (const std::exception& error) {
             FAIL_CHECK(error.what());
         }
-        types.insert(model["config"]["model_type"].get<std::string>());
+        types.insert(type_of(model["config"]));
     }
     CHECK(published().size() >= 260);
     CHECK(types.size() >= 132);
@@ -61,7 +61,7 @@ TEST_CASE("every published model of text and towers is of a type whose FLOPs the
     for (const auto& file : std::filesystem::directory_iterator(std::string(FLOPTALLY_GOLDEN_DIR) + "/zoo")) {
         if (file.path().extension() == ".json") {
             for (const json& entry : golden(file.path().c_str())) {
-                counted.insert(entry["config"]["model_type"].get<std::string>());
+                counted.insert(type_of(entry["config"]));
             }
         }
     }

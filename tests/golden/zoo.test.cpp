@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real models of transformers against the reader: zoo/*.json hold what PyTorch's FlopCounterMode counted of each,
-// forward and backward apart (zoo/generate.py writes them and says how).
+// Real models of transformers and diffusers against the reader: zoo/*.json hold what PyTorch's FlopCounterMode counted
+// of each, forward and backward apart (zoo/generate.py and zoo/diffusion.py write them and say how).
 
 #include <algorithm>
 #include <cstddef>
@@ -24,6 +24,7 @@
 #include <floptally/step/report_table.hpp>
 
 #include "catch2.hpp"
+#include "golden.hpp"
 #include "markdown.hpp"
 #include "sanitized.hpp"
 
@@ -67,7 +68,7 @@ std::vector<const char*> spellings(const json& model) {
 /// The cost of a case, or a failed check and nothing: the other cases are still compared.
 std::optional<floptally::cost> cost_of(const json& model, const char* spelling) {
     json config = model[spelling];
-    if (config["model_type"] != model["model_type"]) {
+    if (config.contains("model_type") && config["model_type"] != model["model_type"]) {
         // mistral with layer_types resolves to ministral: saved, it would name the class that it was built as.
         config["architectures"] = json::array({model["class"]});
     }
@@ -87,8 +88,11 @@ floptally::tally batch_of(const json& run, const floptally::cost& model) {
     for (const std::uint32_t each : run.value("lengths", equal)) {
         batch.add(floptally::sequence{.length = each, .past = 0, .keys = run.value("encoder_length", 0U)});
     }
-    for (const json& image : run.value("grids", json::array())) {
-        batch.add_grid_thw(image.get<std::vector<std::uint32_t>>());
+    const json grids = run.value("grids", json::array());
+    for (std::size_t k = 0; k < grids.size(); ++k) {
+        const auto sides = grids[k].get<std::vector<std::uint32_t>>();
+        const std::uint32_t text = run.contains("texts") ? run["texts"][k].get<std::uint32_t>() : 0;
+        batch.add(floptally::grid{sides.at(0), sides.at(1), sides.at(2), text});
     }
     batch.add_audio_frames(run.value("audio_frames", std::vector<std::uint32_t>{}));
     const json measured = run.value("measured", json::object());
@@ -329,7 +333,7 @@ TEST_CASE("every family of the reader is in the zoo, or is remote code that a pu
         // A type of which transformers has no class, or has it under another name.
         const json build = model.value("build", json::object());
         if (build == false || build.contains("model_type")) {
-            counted.insert(model["config"]["model_type"].get<std::string>());
+            counted.insert(type_of(model["config"]));
         }
     }
     for (const std::string_view type : floptally::known_model_types()) {

@@ -85,8 +85,9 @@ TEST_CASE("a batch that lacks a text, has one too many or no room for it is an e
     const std::vector<std::int64_t> two{7, 3};
     const std::vector<std::int64_t> low{-1};
     const std::vector<std::int64_t> small{5};
-    CHECK(refused({.grids = {{1, 8, 4}}}) ==
-          "encoder_lengths: is missing; SD3Transformer2DModel attends a text, whose tokens are given for each grid_thw");
+    CHECK(
+        refused({.grids = {{1, 8, 4}}}) ==
+        "encoder_lengths: is missing; SD3Transformer2DModel attends a text, whose tokens are given for each grid_thw");
     CHECK(refused({.encoder_lengths = two, .grids = {{1, 8, 4}}}) ==
           "encoder_lengths: must be one for each grid_thw (1), got 2");
     CHECK(refused({.encoder_lengths = low, .grids = {{1, 8, 4}}}) ==
@@ -95,7 +96,9 @@ TEST_CASE("a batch that lacks a text, has one too many or no room for it is an e
           "keys: a slot of 5 has no room for 7");
     CHECK(refused({.encoder_lengths = one, .grids = {{1, 8, 4}}, .grids_padded = {{1, 4, 4}}}) ==
           "grid: a slot of 1 x 4 x 4 patches has no room for 1 x 8 x 4 patches");
-    CHECK(refused({.encoder_lengths = two, .grids = {{1, 8, 4}, {1, 2, 2}}, .grids_padded = {{1, 8, 8}, {1, 8, 8}, {1, 8, 8}}}) ==
+    CHECK(refused({.encoder_lengths = two,
+                   .grids = {{1, 8, 4}, {1, 2, 2}},
+                   .grids_padded = {{1, 8, 8}, {1, 8, 8}, {1, 8, 8}}}) ==
           "grid_thw_padded: must be one, or one for each grid_thw (2), got 3");
     CHECK(refused({.lengths = {{"lengths", one}}, .encoder_lengths = one}) ==
           "lengths: SD3Transformer2DModel has no text; use grid_thw, images or audio_frames");
@@ -107,8 +110,8 @@ TEST_CASE("a config of diffusers is read by its class, and what is no class is n
     };
     CHECK(small_model().model_type == "SD3Transformer2DModel");
     CHECK(small_model().notes.empty());
-    CHECK(read(R"({"_class_name": "SD3Transformer3DModel"})").starts_with(
-        "_class_name: unknown type \"SD3Transformer3DModel\"; nearest: SD3Transformer2DModel\n"));
+    CHECK(read(R"({"_class_name": "SD3Transformer3DModel"})")
+              .starts_with("_class_name: unknown type \"SD3Transformer3DModel\"; nearest: SD3Transformer2DModel\n"));
     CHECK(read(R"({"_class_name": 3})") == "_class_name: must be a string, got 3");
     CHECK(read(R"({"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"],
                    "text_encoder": ["transformers", "CLIPTextModel"], "image_encoder": [null, null], "x": 2})") ==

@@ -13,6 +13,70 @@ namespace floptally::detail::pages {
 
 // clang-format off
 inline constexpr const char* model_pages[] = {
+#include <floptally/models/AuraFlowTransformer2DModel.page>
+,
+#include <floptally/models/BriaTransformer2DModel.page>
+,
+#include <floptally/models/ChromaTransformer2DModel.page>
+,
+#include <floptally/models/ChronoEditTransformer3DModel.page>
+,
+#include <floptally/models/CogVideoXTransformer3DModel.page>
+,
+#include <floptally/models/CogView3PlusTransformer2DModel.page>
+,
+#include <floptally/models/CogView4Transformer2DModel.page>
+,
+#include <floptally/models/CosmosTransformer3DModel.page>
+,
+#include <floptally/models/DiTTransformer2DModel.page>
+,
+#include <floptally/models/ErnieImageTransformer2DModel.page>
+,
+#include <floptally/models/Flux2Transformer2DModel.page>
+,
+#include <floptally/models/FluxTransformer2DModel.page>
+,
+#include <floptally/models/GlmImageTransformer2DModel.page>
+,
+#include <floptally/models/HunyuanImageTransformer2DModel.page>
+,
+#include <floptally/models/HunyuanVideoTransformer3DModel.page>
+,
+#include <floptally/models/Kandinsky5Transformer3DModel.page>
+,
+#include <floptally/models/LTXVideoTransformer3DModel.page>
+,
+#include <floptally/models/LongCatImageTransformer2DModel.page>
+,
+#include <floptally/models/Lumina2Transformer2DModel.page>
+,
+#include <floptally/models/MochiTransformer3DModel.page>
+,
+#include <floptally/models/OvisImageTransformer2DModel.page>
+,
+#include <floptally/models/PRXTransformer2DModel.page>
+,
+#include <floptally/models/PixArtTransformer2DModel.page>
+,
+#include <floptally/models/QwenImageTransformer2DModel.page>
+,
+#include <floptally/models/SD3Transformer2DModel.page>
+,
+#include <floptally/models/SanaTransformer2DModel.page>
+,
+#include <floptally/models/SanaVideoTransformer3DModel.page>
+,
+#include <floptally/models/SkyReelsV2Transformer3DModel.page>
+,
+#include <floptally/models/StableAudioDiTModel.page>
+,
+#include <floptally/models/WanTransformer3DModel.page>
+,
+#include <floptally/models/WanVACETransformer3DModel.page>
+,
+#include <floptally/models/ZImageTransformer2DModel.page>
+,
 #include <floptally/models/afmoe.page>
 ,
 #include <floptally/models/aimv2.page>

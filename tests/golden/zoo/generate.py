@@ -514,8 +514,8 @@ def generate(groups, only, check_only):
 INTRODUCTION = """\
 # The zoo
 
-Tiny models of transformers {transformers}, run forward and backward under `FlopCounterMode` of PyTorch {torch} on a CPU,
-and compared with the reader: FLOPs of forward, FLOPs of backward and parameters, each equal to the integer, for the
+Tiny models of transformers {transformers} and diffusers {diffusers}, run forward and backward under `FlopCounterMode` of
+PyTorch {torch} on a CPU, and compared with the reader: FLOPs of forward, FLOPs of backward and parameters, each equal to the integer, for the
 config as a user writes it and as the configuration class resolves it. A run is one batch shape with one implementation
 of attention. PyTorch's counter takes every mask as full; the visible pairs of each layer are compared with the
 attention weights where a model returns them.
@@ -524,7 +524,8 @@ Where an implementation executes other products than the model defines (padding,
 count is equal together with the named difference, an integer that follows from the shapes. So it is with weights that a
 class keeps and never uses.
 
-This page is written by `tests/golden/zoo/generate.py --docs`; [architecture.md](architecture.md) says how to add a
+Sizes and flags of diffusers' classes are drawn at random (`tests/golden/zoo/diffusion.py`). This page is written by
+`tests/golden/zoo/generate.py --docs`; [architecture.md](architecture.md) says how to add a
 model type.
 
 | model type | classes | cases | runs | count |

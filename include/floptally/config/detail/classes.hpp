@@ -59,6 +59,9 @@ namespace floptally::detail::pages {
     if (named != nullptr && named->type != config_node::kind::null && named->type != config_node::kind::list) {
         refuse(in.config().field("architectures"), {"must be a list, got ", in.config().shown(*named)});
     }
+    if (named == nullptr && in.config().find("_class_name") != nullptr) {
+        return classes.front();  // a file of diffusers: its class is its type
+    }
     if (named == nullptr || named->count == 0) {
         notes.push_back(text_of({"config names no architectures: counted with the head of ", prefix, classes.front()}));
         return classes.front();

@@ -102,6 +102,19 @@ inline value later_of(const function_call& c) {
 inline value reduced_of(const function_call& c) {
     return mask_value_of(mask::reduced_pairs(c.number(0), c.number(1), c.number(2), c.number(3)));
 }
+/// cross_pairs(side, frames, multiple): each token of a grid of latents sees every token of the text.
+inline value cross_pairs_of(const function_call& c) {
+    const latent_patches made{c.number(0), c.number_or(1, 1), c.number_or(2, 1)};
+    return mask_value_of(mask::joint_pairs(made, token_stream::grid, token_stream::text));
+}
+/// text_pairs(multiple): the tokens of the text of a grid see each other.
+inline value text_pairs_of(const function_call& c) {
+    return mask_value_of(mask::joint_pairs({.multiple = c.number_or(0, 1)}, token_stream::text, token_stream::text));
+}
+/// text_tokens(multiple): the tokens of the text of a grid.
+inline value text_tokens_of(const function_call& c) {
+    return mask_value_of(rule(unit::joint_tokens({.multiple = c.number_or(0, 1)}, token_stream::text)));
+}
 /// listed(entries): the units of a frame by its patches; one or two entries of two numbers each, patches and units.
 template <statistic_rule Rule>
 value listed_by(const function_call& c) {

@@ -20,18 +20,39 @@
 
 namespace floptally::detail::pages {
 
+/// The key that names a config's type: transformers' `model_type`, or the class of a file of diffusers.
+[[nodiscard]] inline const char* type_key(const fields& config) {
+    return config.find("model_type") == nullptr && config.find("_class_name") != nullptr ? "_class_name" : "model_type";
+}
+
+/// Throws for the model_index.json of a pipeline of diffusers: it names its parts, whose configs can be read.
+[[gnu::cold, gnu::noinline]] inline void refuse_pipeline(const fields& config, std::string_view type) {
+    std::string parts;
+    for (std::size_t k = 0; k < config.object().count; ++k) {
+        const config_node& part = config.tree().child(config.object(), k);
+        const bool is_part = part.type == config_node::kind::list && part.count == 2 &&
+                             config.tree().child(part, 1).type == config_node::kind::text;
+        if (is_part) {
+            append_item(parts, text_of({part.key, "/config.json (", config.tree().child(part, 1).text, ")"}));
+        }
+    }
+    if (type.ends_with("Pipeline") && !parts.empty()) {
+        refuse(config.field("_class_name"), {"\"", type, "\" is a pipeline; read its parts one by one: ", parts});
+    }
+}
+
 /// Throws for an unknown type, in three lines: the nearest types or the text inside that can be read alone, and the
 /// ways out.
 [[noreturn, gnu::cold, gnu::noinline]] inline void unknown_type(library& pages, const fields& config,
-                                                                std::string_view type) {
+                                                                std::string_view type, const char* key) {
     std::string hint = pages.nearest_hint(type);
-    for (const char* const key : {"text_config", "thinker_config.text_config"}) {
-        const config_node* inside = config.find(text_of({key, ".model_type"}));
+    for (const char* const text : {"text_config", "thinker_config.text_config"}) {
+        const config_node* inside = config.find(text_of({text, ".model_type"}));
         if (inside != nullptr && pages.has(inside->text)) {
-            hint = text_of({"; its ", key, " alone can be read: ", inside->text});
+            hint = text_of({"; its ", text, " alone can be read: ", inside->text});
         }
     }
-    refuse(config.field("model_type"),
+    refuse(config.field(key),
            {"unknown type \"", type, "\"", hint,
             "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n",
             "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module"});
@@ -60,14 +81,16 @@ inline void note_unused(const vector<const page*>& given, const library& pages, 
 [[nodiscard]] inline model_config read_pages(const config_tree& tree, const read_options& options, library& pages) {
     const fields config(tree, tree.root(), "");
     const vector<const page*> given = pages.given();
-    const config_node* named = config.find("model_type");
+    const char* const key = type_key(config);
+    const config_node* named = config.find(key);
     if (named != nullptr ? named->type != config_node::kind::text : given.empty()) {
-        refuse("model_type", {named == nullptr ? "is missing; `floptally models` lists the known ones"
-                                               : "must be a string, got " + tree.shown(*named)});
+        refuse(key, {named == nullptr ? "is missing; `floptally models` lists the known ones"
+                                      : "must be a string, got " + tree.shown(*named)});
     }
     const std::string_view type = named != nullptr ? std::string_view(named->text) : given.front()->name;
     if (!pages.has(type)) {
-        unknown_type(pages, config, type);
+        refuse_pipeline(config, type);
+        unknown_type(pages, config, type, key);
     }
     const page& read = pages.find(type);
     model_config made = hstu_reader::reads(read) ? hstu_reader(pages, read, config, options).read()

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Counts small random models of diffusers, run forward and backward under PyTorch's FlopCounterMode.
+
+    pip install -r requirements.txt
+    python diffusion.py [CLASS...]           # runs the classes of diffusion_cases.py (default: all), writes diffusion.json
+    python diffusion.py --check [CLASS...]   # writes nothing, compares with what is there
+
+Without PyTorch and diffusers, or with other versions of them, it says so and exits with status 77.
+
+Each class has a function in diffusion_cases.py that draws sizes and flags at random, from a seed that is the class's
+name and the number of the draw: it returns the arguments of the class, and a function that makes the inputs of one run.
+zoo.test.cpp compares with the library, as generate.py says. A config is what the class saves in config.json; runs have
+`grids` (frames, rows, columns of what the class takes) and `texts`, the tokens of text of each sample.
+"""
+
+import json
+import pathlib
+import random
+import sys
+import traceback
+import warnings
+
+HERE = pathlib.Path(__file__).resolve().parent
+DRAWS = 4
+FILE = HERE / "diffusion.json"
+
+
+def skip(reason):
+    """Exit status 77 is a skipped test."""
+    print(f"skipped: {reason}")
+    sys.exit(77)
+
+
+def count(mode):
+    operators = mode.get_flop_counts().get("Global", {})
+    return {str(operator).removeprefix("aten."): number for operator, number in sorted(operators.items(), key=str)}
+
+
+def first_of(outputs):
+    """The tensors of a loss: those of the sample."""
+    if isinstance(outputs, dict):
+        outputs = list(outputs.values())
+    if isinstance(outputs, (list, tuple)):
+        return [tensor for one in outputs for tensor in first_of(one)]
+    return [] if outputs is None else [outputs]
+
+
+def run(torch, counter, model, made):
+    made = dict(made)
+    record = {name: made.pop(name) for name in ("grids", "texts")}
+    differences = made.pop("differences", {})
+    loss_of = made.pop("loss", lambda outputs: first_of(outputs)[:1])
+    forward_of = made.pop("call", lambda model, **inputs: model(**inputs))
+    model.zero_grad(set_to_none=True)
+    with counter(display=False) as forward:
+        outputs = forward_of(model, **made, return_dict=False)
+    loss = sum(tensor.float().sum() for tensor in loss_of(outputs))
+    with counter(display=False) as backward:
+        loss.backward()
+    operators = {"forward": count(forward), "backward": count(backward)}
+    kernel = any("scaled_dot_product" in name for name in operators["forward"])
+    plain = not {"bmm", "baddbmm"}.isdisjoint([*operators["forward"], *operators["backward"]])
+    return {"batch": len(record["grids"]), "length": 0, "lengths": [], **record, "attention": "sdpa",
+            "fused": "mixed" if kernel and plain else kernel,
+            "forward": sum(operators["forward"].values()), "backward": sum(operators["backward"].values()),
+            "operators": operators,
+            "differences": {name: one for name, one in differences.items() if one["forward"] or one["backward"]}}
+
+
+def saved(model):
+    """The config as a user finds it in config.json."""
+    config = json.loads(model.to_json_string())
+    return {name: value for name, value in config.items() if name not in ("_name_or_path", "_use_default_values")}
+
+
+def describe(torch, diffusers, counter, name, draw, cases):
+    choose = random.Random(f"{name} {draw}")
+    arguments, inputs = getattr(cases, name)(choose)
+    unused = arguments.pop("_unused", {})
+    torch.manual_seed(0)
+    model = getattr(diffusers, name)(**arguments).train()
+    for module in model.modules():
+        if isinstance(module, torch.nn.Dropout):
+            module.p = 0.0
+    described = {"id": f"{name}/{draw}", "model_type": name, "class": name, "config": saved(model),
+                 "no_resolved": "diffusers saves every argument",
+                 "parameters": sum(parameter.numel() for parameter in model.parameters())}
+    if unused:
+        described["unused_parameters"] = unused
+    described["runs"] = [run(torch, counter, model, inputs(choose, model)) for _ in range(2)]
+    return described
+
+
+def main(arguments):
+    check_only = "--check" in arguments
+    draws = next((int(word[8:]) for word in arguments if word.startswith("--draws=")), DRAWS)
+    out = pathlib.Path(next((word[6:] for word in arguments if word.startswith("--out=")), FILE))
+    only = [word for word in arguments if not word.startswith("--")]
+    warnings.filterwarnings("ignore")
+    try:
+        import diffusers
+        import torch
+        from torch.utils.flop_counter import FlopCounterMode
+    except ImportError as missing:
+        skip(f"{missing.name} cannot be imported")
+    pinned = dict(line.split("==") for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line)
+    for package, version, wanted in (("diffusers", diffusers.__version__, pinned["diffusers"]),
+                                     ("torch", torch.__version__.partition("+")[0], pinned["torch"])):
+        if version != wanted:
+            skip(f"{package} is {version}, the zoo was counted with {wanted}")
+    torch.set_num_threads(1)
+    diffusers.utils.logging.set_verbosity_error()
+    sys.path.insert(0, str(HERE))
+    import diffusion_cases as cases
+    before = {one["id"]: one for one in json.loads(out.read_text())} if out.exists() else {}
+    after, wrong = dict(before), []
+    for name in only or cases.CLASSES:
+        for draw in range(draws):
+            key = f"{name}/{draw}"
+            try:
+                one = json.loads(json.dumps(describe(torch, diffusers, FlopCounterMode, name, draw, cases)))
+            except Exception:
+                wrong.append(key)
+                traceback.print_exc()
+                continue
+            if check_only and before.get(key) != one:
+                wrong.append(key)
+            after[key] = one
+    if not check_only:
+        lines = [json.dumps(after[key], separators=(",", ":")) for key in sorted(after)]
+        out.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+    print(f"{len(after)} cases" + ("" if not wrong else f", {len(wrong)} WRONG: " + " ".join(wrong)))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

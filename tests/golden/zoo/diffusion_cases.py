@@ -1,0 +1,608 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The classes of diffusers that are counted: for each a function that draws its arguments, and its inputs."""
+
+import torch
+
+
+def even(choose, least, most):
+    return 2 * choose.randint(least, most)
+
+
+def flag(choose):
+    return choose.random() < 0.5
+
+
+def heads_of(choose):
+    """Heads and their width; a multiple of 4, of which rotary embeddings have thirds."""
+    return choose.randint(1, 4), 4 * choose.randint(2, 5)
+
+
+def batch_of(choose, frames=False, side=1, side_frames=1):
+    """A number of equal samples, and the grid of each in cells."""
+    t = side_frames * choose.randint(1, 3) if frames else 1
+    return choose.randint(1, 2), (t, side * choose.randint(2, 5), side * choose.randint(2, 5)), choose.randint(2, 9)
+
+
+def samples(batch, grid, text):
+    return {"grids": [list(grid)] * batch, "texts": [text] * batch}
+
+
+def depthwise(products, channels):
+    """What the counter takes of a grouped convolution's weight gradient besides what is multiplied."""
+    return {"conv_groups": {"forward": 0, "backward": 2 * products * (channels - 1),
+                            "why": "the counter takes a depthwise weight gradient as dense"}}
+
+
+def times(batch):
+    return torch.arange(batch) * 100 + 7
+
+
+def rope(dim):
+    """Three even widths whose sum is that of a head."""
+    return [dim - 2 * (dim // 3 // 2 * 2), dim // 3 // 2 * 2, dim // 3 // 2 * 2]
+
+
+def FluxTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    guidance = flag(choose)
+    config = dict(in_channels=even(choose, 2, 9), out_channels=choose.choice([None, 6]), num_layers=choose.randint(1, 3),
+                  num_single_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  joint_attention_dim=even(choose, 4, 20), pooled_projection_dim=even(choose, 4, 20),
+                  guidance_embeds=guidance, axes_dims_rope=rope(dim))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        image = grid[1] * grid[2]
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, image, config["in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]),
+                    pooled_projections=torch.randn(batch, config["pooled_projection_dim"]), timestep=times(batch),
+                    img_ids=torch.zeros(image, 3), txt_ids=torch.zeros(text, 3),
+                    guidance=torch.ones(batch) if guidance else None)
+
+    return config, inputs
+
+
+def SD3Transformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    layers, side = choose.randint(1, 4), choose.choice([1, 2])
+    config = dict(sample_size=8, patch_size=side, in_channels=choose.randint(2, 6), num_layers=layers,
+                  attention_head_dim=dim, num_attention_heads=heads, joint_attention_dim=even(choose, 4, 20),
+                  caption_projection_dim=heads * dim, pooled_projection_dim=even(choose, 4, 20),
+                  out_channels=choose.choice([None, 5]), pos_embed_max_size=24, qk_norm=choose.choice([None, "rms_norm"]),
+                  dual_attention_layers=tuple(layer for layer in range(layers) if flag(choose)))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]),
+                    pooled_projections=torch.randn(batch, config["pooled_projection_dim"]), timestep=times(batch))
+
+    return config, inputs
+
+
+def Flux2Transformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    dim = 8 * (dim // 8 + 1)
+    config = dict(in_channels=even(choose, 2, 9), out_channels=choose.choice([None, 6]), num_layers=choose.randint(1, 3),
+                  num_single_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  joint_attention_dim=even(choose, 4, 20), timestep_guidance_channels=choose.choice([32, 256]),
+                  mlp_ratio=choose.choice([2.0, 3.0, 2.5]), axes_dims_rope=[dim // 4] * 4, guidance_embeds=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        image = grid[1] * grid[2]
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, image, config["in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]), timestep=times(batch).float(),
+                    img_ids=torch.zeros(image, 4), txt_ids=torch.zeros(text, 4), guidance=torch.ones(batch))
+
+    return config, inputs
+
+
+def QwenImageTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    zero, more = flag(choose), flag(choose)
+    config = dict(patch_size=choose.choice([1, 2]), in_channels=even(choose, 2, 9), out_channels=choose.randint(2, 6),
+                  num_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  joint_attention_dim=even(choose, 4, 20), axes_dims_rope=rope(dim), zero_cond_t=zero,
+                  use_additional_t_cond=more)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, grid[1] * grid[2], config["in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]),
+                    encoder_hidden_states_mask=None, timestep=times(batch) / 1000, img_shapes=[[grid]] * batch,
+                    additional_t_cond=torch.zeros(batch, dtype=torch.long) if more else None)
+
+    return config, inputs
+
+
+def LongCatImageTransformer2DModel(choose):
+    config, inputs = FluxTransformer2DModel(choose)
+    for name in ("out_channels", "guidance_embeds"):
+        config.pop(name)
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        made["guidance"] = None
+        made.pop("pooled_projections")
+        return made
+
+    return config, own
+
+
+def OvisImageTransformer2DModel(choose):
+    config, _ = FluxTransformer2DModel(choose)
+    for name in ("guidance_embeds", "pooled_projection_dim"):
+        config.pop(name)
+
+    return config, lambda choose, model: ovis_inputs(config, choose)
+
+
+def ovis_inputs(config, choose):
+    batch, grid, text = batch_of(choose)
+    image = grid[1] * grid[2]
+    return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, image, config["in_channels"]),
+                encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]), timestep=times(batch),
+                img_ids=torch.zeros(image, 3), txt_ids=torch.zeros(text, 3))
+
+
+def ChromaTransformer2DModel(choose):
+    config, _ = FluxTransformer2DModel(choose)
+    for name in ("guidance_embeds", "pooled_projection_dim"):
+        config.pop(name)
+    config.update(approximator_num_channels=16 * choose.randint(1, 3), approximator_hidden_dim=even(choose, 5, 20),
+                  approximator_layers=choose.randint(1, 3))
+    return config, lambda choose, model: ovis_inputs(config, choose)
+
+
+def AuraFlowTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    config = dict(sample_size=8, patch_size=side, in_channels=choose.randint(2, 5), num_mmdit_layers=choose.randint(1, 3),
+                  num_single_dit_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  joint_attention_dim=even(choose, 4, 20), caption_projection_dim=heads * dim,
+                  out_channels=choose.randint(2, 5), pos_embed_max_size=256)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]),
+                    timestep=times(batch) / 1000)
+
+    return config, inputs
+
+
+def video(channels, text, name="encoder_hidden_states", **more):
+    """Inputs of a class that takes latents [batch, channels, frames, rows, columns] and text."""
+    side, side_frames = more.pop("side", 1), more.pop("side_frames", 1)
+    later = more.pop("later", lambda *given: {})
+
+    def inputs(choose, model):
+        batch, grid, tokens = batch_of(choose, True, side, side_frames)
+        return dict(samples(batch, grid, tokens), hidden_states=torch.randn(batch, channels, *grid), timestep=times(batch),
+                    **{name: torch.randn(batch, tokens, text)}, **more, **later(choose, batch, grid, tokens))
+
+    return inputs
+
+
+def pictures_of(config, batch):
+    """A picture of a Wan, or its first and last."""
+    each = 2 if config["pos_embed_seq_len"] else 1
+    return {"encoder_hidden_states_image":
+            torch.randn(each * batch, 257, config["image_dim"]) if config["image_dim"] else None}
+
+
+def WanTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    pictures = flag(choose)
+    patch = (choose.choice([1, 2]), choose.choice([1, 2]), 2)
+    patch = (patch[0], patch[1], patch[1])
+    config = dict(patch_size=patch, num_attention_heads=heads, attention_head_dim=dim, in_channels=choose.randint(2, 6),
+                  out_channels=choose.choice([None, 5]), text_dim=even(choose, 4, 20), freq_dim=even(choose, 5, 20),
+                  ffn_dim=even(choose, 10, 40), num_layers=choose.randint(1, 3), cross_attn_norm=flag(choose),
+                  image_dim=even(choose, 4, 12) if pictures else None, added_kv_proj_dim=heads * dim if pictures else None,
+                  pos_embed_seq_len=choose.choice([None, 514]) if pictures else None)
+
+    def later(choose, batch, grid, tokens):
+        return pictures_of(config, batch)
+
+    return config, video(config["in_channels"], config["text_dim"], side=patch[1], side_frames=patch[0], later=later)
+
+
+def ChronoEditTransformer3DModel(choose):
+    config, inputs = WanTransformer3DModel(choose)
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        while made["grids"][0][0] == config["patch_size"][0] == 2:  # two frames in one token, which fails
+            made = inputs(choose, model)
+        return made
+
+    return config, own
+
+
+def SkyReelsV2Transformer3DModel(choose):
+    config, _ = WanTransformer3DModel(choose)
+    config["inject_sample_info"] = flag(choose)
+    patch = config["patch_size"]
+
+    def later(choose, batch, grid, tokens):
+        made = pictures_of(config, batch)
+        if config["inject_sample_info"]:
+            made["fps"] = torch.zeros(batch, dtype=torch.long)
+        return made
+
+    return config, video(config["in_channels"], config["text_dim"], side=patch[1], side_frames=patch[0], later=later)
+
+
+def WanVACETransformer3DModel(choose):
+    config, _ = WanTransformer3DModel(choose)
+    patch = config["patch_size"]
+    config["vace_layers"] = [layer for layer in range(config["num_layers"]) if layer == 0 or flag(choose)]
+    config["vace_in_channels"] = choose.randint(3, 9)
+
+    def later(choose, batch, grid, tokens):
+        return {"control_hidden_states": torch.randn(batch, config["vace_in_channels"], *grid),
+                **pictures_of(config, batch)}
+
+    return config, video(config["in_channels"], config["text_dim"], side=patch[1], side_frames=patch[0], later=later)
+
+
+def HunyuanVideoTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    kind = choose.choice([None, None, "latent_concat", "token_replace"])
+    config = dict(in_channels=choose.randint(2, 6), out_channels=choose.choice([None, None, 5]), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), num_single_layers=choose.randint(1, 3),
+                  num_refiner_layers=choose.randint(1, 2), mlp_ratio=choose.choice([2.0, 4.0]), patch_size=side,
+                  patch_size_t=side_frames, guidance_embeds=flag(choose), text_embed_dim=even(choose, 4, 20),
+                  pooled_projection_dim=even(choose, 4, 20), rope_axes_dim=tuple(rope(dim)), image_condition_type=kind)
+
+    def later(choose, batch, grid, tokens):
+        return {"encoder_attention_mask": torch.ones(batch, tokens, dtype=torch.long),
+                "pooled_projections": torch.randn(batch, config["pooled_projection_dim"]),
+                "guidance": torch.ones(batch) * 1000 if config["guidance_embeds"] else None}
+
+    return config, video(config["in_channels"], config["text_embed_dim"], side=side, side_frames=side_frames, later=later)
+
+
+def LTXVideoTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    config = dict(in_channels=even(choose, 2, 9), out_channels=choose.choice([None, 6]), num_attention_heads=heads,
+                  attention_head_dim=dim, cross_attention_dim=heads * dim, num_layers=choose.randint(1, 3),
+                  caption_channels=even(choose, 4, 20), attention_bias=flag(choose), attention_out_bias=flag(choose),
+                  norm_elementwise_affine=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True)
+        return dict(samples(batch, grid, text),
+                    hidden_states=torch.randn(batch, grid[0] * grid[1] * grid[2], config["in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["caption_channels"]),
+                    encoder_attention_mask=torch.ones(batch, text), timestep=times(batch), num_frames=grid[0],
+                    height=grid[1], width=grid[2])
+
+    return config, inputs
+
+
+def PixArtTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    side, more = choose.choice([1, 2]), flag(choose)
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=choose.randint(2, 5),
+                  out_channels=choose.choice([None, 5]), num_layers=choose.randint(1, 3), cross_attention_dim=heads * dim,
+                  attention_bias=flag(choose), sample_size=8, patch_size=side, use_additional_conditions=more,
+                  caption_channels=choose.choice([None, even(choose, 4, 20)]), norm_elementwise_affine=flag(choose))
+    config["num_attention_heads"] = 3 * heads  # thirds of the width embed the sizes
+    config["cross_attention_dim"] = 3 * heads * dim
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        added = {"resolution": torch.ones(batch, 2), "aspect_ratio": torch.ones(batch, 1)} if more else \
+            {"resolution": None, "aspect_ratio": None}
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["caption_channels"] or 3 * heads * dim), timestep=times(batch),
+                    added_cond_kwargs=added)
+
+    return config, inputs
+
+
+def SanaTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    cross = choose.randint(1, 3)
+    side = choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 5), out_channels=choose.choice([None, 5]), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), num_cross_attention_heads=cross,
+                  cross_attention_head_dim=4 * choose.randint(1, 4), cross_attention_dim=heads * dim,
+                  caption_channels=even(choose, 4, 20), mlp_ratio=choose.choice([2.0, 2.5]), attention_bias=flag(choose),
+                  sample_size=8, patch_size=side, guidance_embeds=flag(choose), norm_elementwise_affine=flag(choose),
+                  qk_norm=choose.choice([None, "rms_norm_across_heads"]))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        tokens, width = batch * (grid[1] // side) * (grid[2] // side), 2 * int(config["mlp_ratio"] * heads * dim)
+        return dict(samples(batch, grid, text),
+                    differences=depthwise(tokens * width * 9 * config["num_layers"], width), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["caption_channels"]), timestep=times(batch),
+                    guidance=torch.ones(batch) if config["guidance_embeds"] else None)
+
+    return config, inputs
+
+
+def CogVideoXTransformer3DModel(choose):
+    heads, dim = choose.randint(1, 3), 16 * choose.randint(1, 2)
+    rotary = flag(choose)
+    side, side_frames = choose.choice([1, 2]), choose.choice([None, None, 2])
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=choose.randint(2, 5),
+                  out_channels=choose.randint(2, 5), time_embed_dim=even(choose, 5, 20),
+                  ofs_embed_dim=None, text_embed_dim=even(choose, 4, 20),
+                  num_layers=choose.randint(1, 3), attention_bias=flag(choose), sample_width=8, sample_height=8,
+                  sample_frames=9, patch_size=side, patch_size_t=side_frames, max_text_seq_length=choose.randint(3, 9),
+                  use_rotary_positional_embeddings=rotary, patch_bias=choose.random() < 0.6,
+                  norm_elementwise_affine=flag(choose))
+    config["ofs_embed_dim"] = choose.choice([None, config["time_embed_dim"]])
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames or 1)
+        text = text if rotary else config["max_text_seq_length"]
+        return dict(samples(batch, grid, text),
+                    hidden_states=torch.randn(batch, grid[0], config["in_channels"], *grid[1:]), timestep=times(batch),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    ofs=torch.ones(batch) if config["ofs_embed_dim"] else None)
+
+    return config, inputs
+
+
+def CogView4Transformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    dim = 8 * (dim // 8 + 1)
+    side = choose.choice([1, 2])
+    config = dict(patch_size=side, in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5),
+                  num_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  text_embed_dim=even(choose, 4, 20), time_embed_dim=even(choose, 5, 20), condition_dim=even(choose, 5, 20),
+                  pos_embed_max_size=16, sample_size=8, rope_axes_dim=(16, 16))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        two = torch.ones(batch, 2)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]), timestep=times(batch),
+                    original_size=two, target_size=two, crop_coords=two)
+
+    return config, inputs
+
+
+def CogView3PlusTransformer2DModel(choose):
+    config, inputs = CogView4Transformer2DModel(choose)
+    config.pop("rope_axes_dim")
+    return config, inputs
+
+
+def DiTTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=choose.randint(2, 5),
+                  out_channels=choose.choice([None, 6]), num_layers=choose.randint(1, 3), attention_bias=flag(choose),
+                  sample_size=8, patch_size=side, num_embeds_ada_norm=choose.randint(5, 30))
+
+    def inputs(choose, model):
+        batch, grid, _ = batch_of(choose, side=side)
+        return {"grids": [[1, grid[1], grid[1]]] * batch, "texts": [0] * batch,
+                "hidden_states": torch.randn(batch, config["in_channels"], grid[1], grid[1]), "timestep": times(batch),
+                "class_labels": torch.zeros(batch, dtype=torch.long)}
+
+    return config, inputs
+
+
+def Lumina2Transformer2DModel(choose):
+    heads, kv, dim = 2 * choose.randint(1, 2), choose.choice([1, 2]), 12 * choose.randint(1, 2)
+    side = choose.choice([1, 2])
+    config = dict(sample_size=8, patch_size=side, in_channels=choose.randint(2, 5), out_channels=None,
+                  hidden_size=heads * dim, num_layers=choose.randint(1, 3), num_refiner_layers=choose.randint(1, 2),
+                  num_attention_heads=heads, num_kv_heads=kv, multiple_of=choose.choice([8, 16]),
+                  ffn_dim_multiplier=choose.choice([None, 1.3]), axes_dim_rope=(dim // 3,) * 3, axes_lens=(30, 30, 30),
+                  cap_feat_dim=even(choose, 4, 20))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    timestep=times(batch) / 1000, encoder_hidden_states=torch.randn(batch, text, config["cap_feat_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text, dtype=torch.bool))
+
+    return config, inputs
+
+
+def ZImageTransformer2DModel(choose):
+    heads, dim = choose.randint(1, 3), 12 * choose.randint(1, 2)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    config = dict(all_patch_size=(side,), all_f_patch_size=(side_frames,), in_channels=choose.randint(2, 5),
+                  dim=heads * dim, n_layers=choose.randint(1, 3), n_refiner_layers=choose.randint(1, 2), n_heads=heads,
+                  n_kv_heads=heads, qk_norm=flag(choose), cap_feat_dim=even(choose, 4, 20), axes_dims=[dim // 3] * 3,
+                  axes_lens=[128, 64, 64])
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames)
+        return dict(samples(batch, grid, text), x=[torch.randn(config["in_channels"], *grid) for _ in range(batch)],
+                    t=times(batch) / 1000, cap_feats=[torch.randn(text, config["cap_feat_dim"]) for _ in range(batch)],
+                    patch_size=side, f_patch_size=side_frames)
+
+    return config, inputs
+
+
+def MochiTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    config = dict(patch_size=side, num_attention_heads=heads, attention_head_dim=dim, num_layers=choose.randint(1, 3),
+                  pooled_projection_dim=even(choose, 4, 20), in_channels=choose.randint(2, 5),
+                  out_channels=choose.choice([None, 5]), text_embed_dim=8 * choose.randint(1, 4), time_embed_dim=256,
+                  max_sequence_length=8)
+
+    def later(choose, batch, grid, tokens):
+        products = 3 * heads * dim * grid[0] * (grid[1] // side) * (grid[2] // side)
+        return {"encoder_attention_mask": torch.ones(batch, tokens, dtype=torch.bool),
+                "differences": {"rope": {"forward": products, "backward": products, "why":
+                                         "learned frequencies of positions are multiplied once, whatever the batch"}}}
+
+    return config, video(config["in_channels"], config["text_embed_dim"], side=side, later=later)
+
+
+def CosmosTransformer3DModel(choose):
+    heads, dim = choose.randint(1, 3), 12 * choose.randint(1, 2)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), mlp_ratio=choose.choice([2.0, 4.0]),
+                  text_embed_dim=even(choose, 4, 20), adaln_lora_dim=even(choose, 4, 12), max_size=(8, 24, 24),
+                  patch_size=(side_frames, side, side), concat_padding_mask=flag(choose),
+                  extra_pos_embed_type=choose.choice([None, "learnable"]))
+
+    def later(choose, batch, grid, tokens):
+        return {"padding_mask": torch.zeros(1, 1, *grid[1:]), "fps": 24}
+
+    return config, video(config["in_channels"], config["text_embed_dim"], side=side, side_frames=side_frames, later=later)
+
+
+def StableAudioDiTModel(choose):
+    heads, kv, dim = choose.choice([(2, 1), (4, 2), (3, 3)]) + (4 * choose.randint(2, 5),)
+    config = dict(sample_size=64, in_channels=choose.randint(2, 6), num_layers=choose.randint(1, 3), attention_head_dim=dim,
+                  num_attention_heads=heads, num_key_value_attention_heads=kv, out_channels=choose.randint(2, 6),
+                  cross_attention_dim=kv * dim, time_proj_dim=even(choose, 4, 20),
+                  global_states_input_dim=even(choose, 4, 20), cross_attention_input_dim=even(choose, 4, 20))
+
+    def inputs(choose, model):
+        batch, length, text = choose.randint(1, 2), choose.randint(3, 20), choose.randint(2, 9)
+        width = max(dim // 2, 32)
+        return {"grids": [[1, 1, length]] * batch, "texts": [text] * batch,
+                "hidden_states": torch.randn(batch, config["in_channels"], length), "timestep": times(batch) / 1000,
+                "encoder_hidden_states": torch.randn(batch, text, config["cross_attention_input_dim"]),
+                "global_hidden_states": torch.randn(batch, 1, config["global_states_input_dim"]),
+                "rotary_embedding": None}
+
+    return config, inputs
+
+
+def BriaTransformer2DModel(choose):
+    config, _ = FluxTransformer2DModel(choose)
+    for name in ("guidance_embeds", "pooled_projection_dim", "out_channels"):
+        config.pop(name)
+
+    def inputs(choose, model):
+        return dict(ovis_inputs(config, choose), pooled_projections=None)
+
+    return config, inputs
+
+
+def HunyuanImageTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 6), out_channels=choose.randint(2, 6), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), num_single_layers=choose.randint(1, 3),
+                  num_refiner_layers=choose.randint(1, 2), mlp_ratio=choose.choice([2.0, 4.0]), patch_size=(side, side),
+                  guidance_embeds=flag(choose), text_embed_dim=even(choose, 4, 20), rope_axes_dim=(dim // 2, dim // 2),
+                  use_meanflow=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    timestep=times(batch).float(), encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text, dtype=torch.long),
+                    timestep_r=times(batch).float() if config["use_meanflow"] else None,
+                    guidance=torch.ones(batch) * 1000 if config["guidance_embeds"] else None)
+
+    return config, inputs
+
+
+def Kandinsky5Transformer3DModel(choose):
+    dim = 16 * choose.randint(1, 2)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    visual = flag(choose)
+    config = dict(in_visual_dim=choose.randint(2, 5), in_text_dim=even(choose, 4, 20), in_text_dim2=even(choose, 4, 20),
+                  time_dim=even(choose, 5, 20), out_visual_dim=choose.randint(2, 5), patch_size=(side_frames, side, side),
+                  model_dim=dim * choose.randint(1, 3), ff_dim=even(choose, 10, 40), num_text_blocks=choose.randint(1, 2),
+                  num_visual_blocks=choose.randint(1, 3), axes_dims=(dim // 2, dim // 4, dim // 4), visual_cond=visual)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames)
+        batch = 1
+        channels = 2 * config["in_visual_dim"] + 1 if visual else config["in_visual_dim"]
+        t, h, w = grid[0] // side_frames, grid[1] // side, grid[2] // side
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, *grid, channels),
+                    encoder_hidden_states=torch.randn(batch, text, config["in_text_dim"]), timestep=times(batch),
+                    pooled_projections=torch.randn(batch, config["in_text_dim2"]),
+                    visual_rope_pos=[torch.arange(t), torch.arange(h), torch.arange(w)], text_rope_pos=torch.arange(text))
+
+    return config, inputs
+
+
+def GlmImageTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    dim = 8 * (dim // 8 + 1)
+    side = choose.choice([1, 2])
+    config = dict(patch_size=side, in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5),
+                  num_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  text_embed_dim=even(choose, 4, 20), time_embed_dim=even(choose, 5, 20), condition_dim=even(choose, 5, 20),
+                  prior_vq_quantizer_codebook_size=choose.randint(10, 30))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        two = torch.ones(batch, 2)
+        image = (grid[1] // side) * (grid[2] // side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]), timestep=times(batch),
+                    prior_token_id=torch.zeros(batch, image, dtype=torch.long),
+                    prior_token_drop=torch.zeros(batch, dtype=torch.bool), target_size=two, crop_coords=two)
+
+    return config, inputs
+
+
+def PRXTransformer2DModel(choose):
+    heads, dim = choose.randint(1, 3), 8 * choose.randint(1, 3)
+    side = choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 5), patch_size=side, context_in_dim=choose.choice([heads * dim, even(choose, 4, 20)]),
+                  hidden_size=heads * dim, mlp_ratio=choose.choice([2.0, 3.5]), num_heads=heads, depth=choose.randint(1, 3),
+                  axes_dim=[dim // 2, dim // 2])
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    timestep=times(batch) / 1000, encoder_hidden_states=torch.randn(batch, text, config["context_in_dim"]))
+
+    return config, inputs
+
+
+def SanaVideoTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    cross = choose.randint(1, 3)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 5), out_channels=choose.choice([None, None, 5]), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), num_cross_attention_heads=cross,
+                  cross_attention_head_dim=4 * choose.randint(1, 4), cross_attention_dim=heads * dim,
+                  caption_channels=even(choose, 4, 20), mlp_ratio=choose.choice([2.0, 2.5]), attention_bias=flag(choose),
+                  sample_size=8, patch_size=(side_frames, side, side), guidance_embeds=flag(choose), norm_elementwise_affine=flag(choose),
+                  qk_norm=choose.choice([None, "rms_norm_across_heads"]))
+
+    def later(choose, batch, grid, tokens):
+        count = batch * (grid[0] // side_frames) * (grid[1] // side) * (grid[2] // side)
+        width = 2 * int(config["mlp_ratio"] * heads * dim)
+        return {"guidance": torch.ones(batch) if config["guidance_embeds"] else None,
+                "differences": depthwise(count * width * 9 * config["num_layers"], width)}
+
+    return config, video(config["in_channels"], config["caption_channels"], side=side, side_frames=side_frames, later=later)
+
+
+def ErnieImageTransformer2DModel(choose):
+    heads = choose.randint(1, 3)
+    dim = 8 * choose.randint(1, 3)
+    side = choose.choice([1, 2])
+    config = dict(hidden_size=heads * dim, num_attention_heads=heads, num_layers=choose.randint(1, 3),
+                  ffn_hidden_size=even(choose, 10, 40), in_channels=choose.randint(2, 6), out_channels=choose.randint(2, 6),
+                  patch_size=side, text_in_dim=choose.choice([heads * dim, even(choose, 4, 20)]), rope_axes_dim=(dim - dim // 4 * 2, dim // 4, dim // 4),
+                  qk_layernorm=True)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    timestep=times(batch), text_bth=torch.randn(batch, text, config["text_in_dim"]),
+                    text_lens=torch.full((batch,), text))
+
+    return config, inputs
+
+
+CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
