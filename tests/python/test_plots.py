@@ -233,6 +233,19 @@ def test_texts_of_a_waterfall_do_not_overlap_and_are_inside(theme: Any, width: f
                 assert abs(sum(to_rgb(text.get_color())) - paper) > 1, "dark on light, or light on dark"
 
 
+def test_the_picture_of_a_waterfall_names_the_three_largest_causes() -> None:
+    from matplotlib.text import Text
+
+    for made in waterfalls():
+        figure = plots.waterfall(made)
+        dearest = sorted((line for line in made.lines[1:] if line.gpu_nanoseconds > 0), key=lambda line: line.points)[:3]
+        caption = " ".join(" ".join(text.get_text().split()) for text in figure.findobj(Text))
+        named = ", ".join(f"{' '.join(line.name.split())} {-line.points:.2f}" for line in dearest)
+        assert f"most: {named}" in caption
+        bold = [label.get_text() for label in figure.axes[0].get_yticklabels() if label.get_fontweight() == "bold"]
+        assert len(bold) == len(dearest) + 1 and bold[-1] == "measured MFU"
+
+
 def test_heatmap_cells_are_enumerated_pairs_over_time_and_missing_cells_are_no_numbers() -> None:
     results = kernel_results()
     figure = plots.kernel_heatmap(results)
