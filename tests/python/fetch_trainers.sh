@@ -11,6 +11,12 @@ owner() {
     maxtext) echo AI-Hypercomputer ;;
     verl) echo verl-project ;;
     torchtitan) echo pytorch ;;
+    VeOmni) echo ByteDance-Seed ;;
+    OLMo-core | open-instruct) echo allenai ;;
+    prime-rl) echo PrimeIntellect-ai ;;
+    slime) echo THUDM ;;
+    miles) echo radixark ;;
+    bionemo-framework) echo NVIDIA ;;
     *) echo NVIDIA-NeMo ;;
     esac
 }

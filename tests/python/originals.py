@@ -2,7 +2,7 @@
 """The functions that floptally.adopt stands in for, taken out of the trainers' own files.
 
 The environment variable FLOPTALLY_TRAINERS is a folder with a tree for each trainer, by its repository's name, at the
-commit of ``COMMITS``: Megatron-LM, Megatron-Bridge, maxtext, verl, torchtitan, Automodel. Only the functions that count
+commit of ``COMMITS``. Only the functions that count
 are executed, with what they import from their trainer taken out of its files in the same way, so that no trainer has to
 be installed. ``tests/python/fetch_trainers.sh FOLDER`` clones them.
 """
@@ -30,6 +30,14 @@ COMMITS = {
     "verl": "1dda039b9c6311889a9c9a26040677e1254814f9",
     "torchtitan": "b5bcd76c66d0acb1a08b176d9639425bc55e0b2a",
     "Automodel": "36044ad3d139363fb6c73c24af2e7c6b65ec52f6",
+    "VeOmni": "d9774494f5d8042321386c65c9406e732a271501",
+    "RL": "7ea279abfbeb698b092856d0dab61e7cf39bc909",
+    "OLMo-core": "fa6c5014c9f6e9ee789da2d9c20d5126fee8df0d",
+    "prime-rl": "559b44772e471d1538537b8805cc77f3824a5e64",
+    "slime": "624b824a898ab0ec1fcb4d373004c7f3852bf515",
+    "miles": "31f1ca961a94cb860cec3b2dea34ec332bfa8f76",
+    "open-instruct": "e6c3044aa6201c8bfa4573c1b03142af599e730d",
+    "bionemo-framework": "b9f31aec700f1af3d63675d5e9c27148315b0790",
 }  # fmt: skip
 
 
@@ -202,6 +210,120 @@ def automodel() -> Callable[[Any], Callable[..., float]]:
     path = tree("Automodel") / "nemo_automodel/components/utils/flops_utils.py"
     found = taken(path, lambda name: True, {"warnings": warnings})
     return found["get_flops_formula_for_hf_config"]  # type: ignore[no-any-return]
+
+
+# ---- trainers of reinforcement learning, and what stands beside them ----
+
+
+class _NoLog:
+    def __getattr__(self, name: str) -> Callable[..., None]:
+        return lambda *given, **more: None
+
+
+def veomni() -> type[Any]:
+    """VeOmni's VeomniFlopsCounter, on a device that promises 989 TFLOPS."""
+    import dataclasses
+    import typing
+
+    root = tree("VeOmni") / "veomni"
+    known = {
+        "dataclass": dataclasses.dataclass, "field": dataclasses.field, "dataclasses": dataclasses, "Any": Any,
+        "Literal": typing.Literal, "MappingProxyType": types.MappingProxyType, "logger": _NoLog(), "os": os,
+    }  # fmt: skip
+    lora = taken(root / "lora/config.py", lambda name: name != "logger", known)
+    found = taken(root / "utils/count_flops.py", lambda name: name != "logger", {**lora, "logger": _NoLog()})
+    found["get_device_flops"] = lambda *given, **more: 989.0
+    counter: type[Any] = found["VeomniFlopsCounter"]
+    counter.LoraConfig = lora["VeOmniLoraConfig"]  # type: ignore[attr-defined]
+    return counter
+
+
+def nemo_rl() -> type[Any]:
+    """NeMo-RL's FLOPTracker."""
+    import dataclasses
+    import typing
+
+    import transformers
+
+    root = tree("RL") / "nemo_rl/utils"
+    known = {"dataclass": dataclasses.dataclass, "List": list, "Optional": typing.Optional, "Union": typing.Union}
+    formulas = taken(root / "flops_formulas.py", lambda name: True, known)
+    names = ("LlamaConfig", "Qwen2Config", "Qwen3Config", "Qwen3MoeConfig")
+    classes = {name: getattr(transformers, name) for name in names}
+    wanted = one_of("FLOPTracker", "convert_config_to_flops_config")
+    found = taken(root / "flops_tracker.py", wanted, {**known, **formulas, **classes, "asdict": dataclasses.asdict})
+    return found["FLOPTracker"]  # type: ignore[no-any-return]
+
+
+def slime() -> Callable[..., float]:
+    found = taken(tree("slime") / "slime/utils/flops_utils.py", lambda name: True, {})
+    return found["calculate_fwd_flops"]  # type: ignore[no-any-return]
+
+
+def miles() -> types.ModuleType:
+    module = types.ModuleType("miles_flops_utils")
+    path = tree("miles") / "miles/utils/flops_utils.py"
+    vars(module).update(taken(path, lambda name: True, {"SimpleNamespace": types.SimpleNamespace}))
+    return module
+
+
+def prime_rl() -> type[Any]:
+    """prime-rl's PerfCounter, on a CPU of a world of one."""
+    import time
+
+    import torch
+
+    class MultiLoRAModule:
+        """No module is one."""
+
+    known = {
+        "torch": torch, "nn": torch.nn, "time": time, "MultiLoRAModule": MultiLoRAModule, "get_logger": _NoLog,
+        "get_world": lambda: types.SimpleNamespace(world_size=1), "has_lora_layers": lambda model: False,
+    }  # fmt: skip
+    found = taken(tree("prime-rl") / "src/prime_rl/trainer/perf.py", lambda name: name != "_PERF_COUNTER", known)
+    return found["PerfCounter"]  # type: ignore[no-any-return]
+
+
+def open_instruct() -> type[Any]:
+    """open-instruct's ModelDims."""
+    import dataclasses
+    import math
+
+    import torch
+    import transformers
+
+    wanted = one_of("ModelDims", "GPU_SPECS", "FLOP_PER_MAC", "SOFTMAX_FLOPS_PER_SCORE", "GDN_RECURRENCE_PASSES")
+    known = {"dataclasses": dataclasses, "math": math, "torch": torch, "AutoConfig": transformers.AutoConfig}
+    known["check_calculation"] = lambda *given, **more: None
+    return taken(tree("open-instruct") / "open_instruct/utils.py", wanted, known)["ModelDims"]  # type: ignore[no-any-return]
+
+
+def bionemo() -> types.ModuleType:
+    """What BioNeMo's PerfLogger calls."""
+    import torch
+
+    wanted = one_of(
+        "_GATED_MLP_MODEL_TYPES", "_compute_non_attn_per_token_flops", "_compute_attn_flop_coeff", "_attn_work_from_batch"
+    )
+    module = types.ModuleType("perf_logger")
+    path = tree("bionemo-framework") / "bionemo-recipes/recipes/esm2_native_te/perf_logger.py"
+    vars(module).update(taken(path, wanted, {"torch": torch}))
+    return module
+
+
+def olmo_core(module: str) -> types.ModuleType:
+    """One of OLMo-core's modules, from its tree or its package; skipped where it does not import."""
+    folder = os.environ.get("FLOPTALLY_TRAINERS")
+    root = str(Path(folder or "") / "OLMo-core" / "src")
+    if folder:
+        sys.path.insert(0, root)
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        pytest.skip(f"OLMo-core does not import here: {error}")
+    finally:
+        if folder:
+            sys.path.remove(root)
 
 
 # ---- torchtitan, which is imported whole ----

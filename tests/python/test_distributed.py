@@ -19,6 +19,7 @@ LENGTHS = ([5, 7, 9000, 1], [])  # of rank 0 and rank 1, which has nothing
 UNEVEN = ([5, 7, 9000], [4097, 2, 2, 2, 2])
 DENSE = {"model_type": "floptally", "hidden_size": 8, "layers": [{"parts": [{"type": "attention", "num_heads": 2}]}]}
 HIGH = 1 << 63
+OWNERS, DESTINATIONS, SIZES = [0, 0, 1, 1, 1], [1, 2, 0, 3, 2], [5, 1, 3, 0, 7]  # of a window of two microbatches
 
 
 def tally_of(lengths: list[int], config: Any = CONFIG) -> floptally.Tally:
@@ -96,6 +97,40 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
         found = distributed.all_reduce_sequences(logp, valid, layout=slices, within=dist.group.WORLD)
         return list(found)
 
+    def moved() -> list[Any]:
+        """T8, T11: tensors of a window of two microbatches move, are packed, and come back."""
+        samples = [torch.arange(size, dtype=torch.int32) + 100 * i for i, size in enumerate(SIZES)]
+        plan = floptally.ExchangePlan(OWNERS, DESTINATIONS, SIZES, 2, bytes_per_element=4, window=2)
+        mine = {i: samples[i] for i in range(len(SIZES)) if OWNERS[i] == rank}
+        found, rows, back = [], [], []
+        for microbatch in range(2):
+            arrived = distributed.exchange(plan, mine, microbatch=microbatch, dtype=torch.int32)
+            found.append({str(i): tensor.tolist() for i, tensor in arrived.items()})
+            lengths = [len(tensor) for tensor in arrived.values()]
+            rows.append([row.cu_seqlens_padded.tolist() for row in floptally.pack_by_capacity(lengths, 8, alignment=2).rows])
+            again = distributed.exchange(plan.inverse(), arrived, microbatch=microbatch, dtype=torch.int32, check_plan=False)
+            back += [bool(torch.equal(tensor, samples[i])) for i, tensor in again.items()]
+        return [found, rows, back]
+
+    def one_rank_has_less() -> None:
+        plan = floptally.ExchangePlan([0, 1], [1, 0], [3, 3], 2)
+        distributed.exchange(plan, {} if rank == 1 else {0: torch.zeros(3, dtype=torch.uint8)})
+
+    def plans_differ() -> None:
+        distributed.exchange(floptally.ExchangePlan([0, 1], [1, 0], [3, 3 + rank], 2), {})
+
+    def held(scope: str) -> str:
+        distributed.require_held([1, 2, 3], scope=scope, layout=cp)  # type: ignore[arg-type]
+        return "held"
+
+    def zigzag() -> list[Any]:
+        """A3: what context-parallel ranks gather is the row again."""
+        row = torch.arange(16.0)
+        split = floptally.TokenSplit.zigzag(16, 2)
+        parts = [torch.empty(8) for _ in range(2)]
+        dist.all_gather(parts, split.shard(row, rank))
+        return [split.merge(parts).tolist() == row.tolist(), split.shard(row, rank).tolist()]
+
     def too_much() -> list[int]:
         big = tally_of([])
         numbers = big.words()
@@ -156,6 +191,12 @@ def scenarios(rank: int) -> dict[str, Callable[[], Any]]:
         "extremes": lambda: distributed.all_reduce_extremes([[], [HIGH + 2, 5, 9]][rank]),
         "no extremes": lambda: distributed.all_reduce_extremes([]),
         "metered": metered,
+        "moved": moved,
+        "one rank has less": one_rank_has_less,
+        "plans differ": plans_differ,
+        "held": lambda: held("microbatch"),
+        "held elsewhere": lambda: held("context_slice"),
+        "zigzag": zigzag,
         "after all errors": lambda: words(distributed.all_reduce(tally_of(UNEVEN[rank]))),
     }
 
@@ -268,6 +309,34 @@ def test_a_meter_that_is_given_the_sum_counts_all_ranks(ranks: list[dict[str, An
     assert ranks[0]["metered"] == ranks[1]["metered"] == [step.total, sum(UNEVEN[0]) + sum(UNEVEN[1])]
     assert ranks[0]["sequences"] == ranks[1]["sequences"] == [2, 0, -2.5, -3.0, -2.0]
     assert ranks[0]["metered by itself"] == ranks[1]["metered by itself"] == ranks[0]["metered"]
+
+
+def test_t8_samples_move_by_an_all_to_all_and_come_back(ranks: list[dict[str, Any]]) -> None:
+    def sample(i: int) -> list[int]:
+        return [100 * i + k for k in range(SIZES[i])]
+
+    for rank, found in enumerate(ranks):
+        moved, rows, back = found["moved"]
+        for microbatch in range(2):
+            wanted = [i for i in range(5) if DESTINATIONS[i] == 2 * microbatch + rank]
+            assert moved[microbatch] == {str(i): sample(i) for i in wanted}
+            packed = sorted(size for row in rows[microbatch] for size in [b - a for a, b in zip(row, row[1:])])
+            assert packed == sorted(SIZES[i] + SIZES[i] % 2 for i in wanted)
+        assert back == [True] * OWNERS.count(rank)
+
+
+def test_t8_what_one_rank_lacks_is_an_error_of_both(ranks: list[dict[str, Any]]) -> None:
+    assert ranks[1]["one rank has less"] == "error: samples[1]: is owned by rank 1 and was not given"
+    assert ranks[0]["one rank has less"].startswith("error: exchange: rank 1 cannot take part, and has thrown why")
+    for found in ranks:
+        assert found["plans differ"] == "error: sizes: the ranks do not agree on it, so nothing was sent"
+
+
+def test_what_ranks_hold_is_compared_with_their_scope(ranks: list[dict[str, Any]]) -> None:
+    for rank, found in enumerate(ranks):
+        assert found["held"] == "held"
+        assert found["held elsewhere"].startswith("error: tokens: ranks 0 and 1, which differ in cp, are declared to hold")
+        assert found["zigzag"] == [True, [[0, 1, 2, 3, 12, 13, 14, 15], [4, 5, 6, 7, 8, 9, 10, 11]][rank]]
 
 
 class Alone:

@@ -12,12 +12,16 @@ from ._bytes import Bytes, ComponentBytes, Mbu
 from ._comparison import ComparedConvention, Comparison, ObservedMatch
 from ._core import (
     Breakdown,
+    CanonicalGroups,
+    ContextParallelRow,
     ContextShares,
     Cost,
     Error,
+    ExchangePlan,
     LeftOut,
     Mask,
     MaskedTiles,
+    MemoryProbe,
     Meter,
     Overflow,
     ParallelLayout,
@@ -26,19 +30,39 @@ from ._core import (
     Scope,
     Tally,
     TallyReduction,
+    TokenSplit,
     Totals,
     WeightSetting,
     __version__,
+    aligned_cu_seqlens,
     balance,
+    cp_alignment,
     flops,
+    logits_bytes,
     models,
+    pack_by_capacity,
+    pack_into_rows,
     readable,
+    snapshot_name,
+    state_bytes,
+    utilize,
 )
 from ._conventions import Convention, conventions
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
+from ._shares import (
+    ExchangeBuffer,
+    LogitsBytes,
+    ModuleRate,
+    ModuleUtilization,
+    Pack,
+    Packing,
+    RankExchange,
+    StateBytes,
+    StepModule,
+)
 from ._waterfall import (
     ComparedComponent,
     ComponentLine,
@@ -51,44 +75,58 @@ from ._waterfall import (
 )
 
 if TYPE_CHECKING:
-    from . import adopt, callbacks, distributed, module_times, plots, sampler
+    from . import adopt, callbacks, distributed, memory, module_times, plots, sampler
 
 __all__ = [
     "Accelerator",
     "Assignment",
     "Breakdown",
     "Bytes",
+    "CanonicalGroups",
+    "ComparedComponent",
     "ComparedConvention",
     "Comparison",
     "ComponentBytes",
-    "ComparedComponent",
     "ComponentLine",
     "ComponentWaterfall",
+    "ContextParallelRow",
     "ContextShares",
     "Convention",
     "Cost",
     "DeviceTally",
     "Error",
+    "ExchangeBuffer",
+    "ExchangePlan",
     "LayoutSearch",
     "LeftOut",
+    "LogitsBytes",
     "Mask",
     "MaskedTiles",
     "Mbu",
+    "MemoryProbe",
     "Meter",
+    "ModuleRate",
+    "ModuleUtilization",
     "ObservedMatch",
     "Overflow",
+    "Pack",
+    "Packing",
     "ParallelLayout",
     "PassRate",
     "PipelineLayout",
     "Plan",
+    "RankExchange",
     "RankLine",
     "Row",
     "Scope",
+    "StateBytes",
+    "StepModule",
     "StepPasses",
     "StepWork",
     "Tally",
     "TallyReduction",
     "TimedPass",
+    "TokenSplit",
     "Totals",
     "View",
     "Waterfall",
@@ -98,18 +136,26 @@ __all__ = [
     "__version__",
     "accelerator",
     "accelerators",
+    "aligned_cu_seqlens",
     "balance",
     "conventions",
     "cost",
+    "cp_alignment",
     "flops",
     "from_torch",
+    "logits_bytes",
     "models",
+    "pack_by_capacity",
+    "pack_into_rows",
     "readable",
+    "snapshot_name",
+    "state_bytes",
+    "utilize",
 ]
 
 
 if not TYPE_CHECKING:  # where every name would be one that it knows
-    SUBMODULES = ("adopt", "callbacks", "distributed", "module_times", "plots", "sampler")
+    SUBMODULES = ("adopt", "callbacks", "distributed", "memory", "module_times", "plots", "sampler")
 
     def __getattr__(name: str) -> object:
         """The submodules, imported where they are first named: some need a framework, and all of them time."""

@@ -3,7 +3,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from os import PathLike
-from typing import Any, ClassVar, Literal, SupportsIndex
+from typing import Any, ClassVar, Literal, SupportsIndex, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,13 +17,16 @@ from ._conventions import Convention
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
 from ._later import MeteredStep
 from ._passes import Passes, StepPasses, StepWork, TimedPass
-from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, Logits, NewTokens, PageLike, Reducer, Requests, TimesComponents
+from ._shares import LogitsBytes, ModuleUtilization, Packing, ProbedStep, RankExchange, StateBytes, StepModule
+from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, Logits, MemoryBackend, NewTokens, PageLike, Reducer, Requests, TimesComponents
 from ._waterfall import Waterfall
 from ._words import (
-    Axis, BalanceMode, BalanceSeed, ContextSplit, ConventionName, CountedFor, CountedView, IndexerTraining, LatentAttention,
-    LogitTokens, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind, Schedule, ScopeName, Share, Span, Split, Statistic,
-    Tower, ViewName, WeightState,
+    Axis, BalanceMode, BalanceSeed, ContextSplit, ConventionName, CountedFor, CountedView, FewKvHeads, IndexerTraining,
+    LatentAttention, LogitTokens, OptimizerName, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind,
+    Schedule, ScopeName, Share, Span, Split, Statistic, Tower, ViewName, WeightState, ZeroStates,
 )  # fmt: skip
+
+ArrayT = TypeVar("ArrayT")
 
 __version__: str
 
@@ -516,6 +519,28 @@ class Cost:
         """The plan that holds where none is given: everything trains, or what a model with adapters says."""
     def planned(self, plan: Plan) -> Cost:
         """A model like this one, counted by this plan wherever none is given."""
+    def on_rank(
+        self,
+        layout: ParallelLayout,
+        *,
+        layers_of_chunks: Integers | None = None,
+        num_layers_in_first_pipeline_stage: SupportsIndex = 0,
+        num_layers_in_last_pipeline_stage: SupportsIndex = 0,
+        account_for_embedding_in_pipeline_split: bool = False,
+        account_for_loss_in_pipeline_split: bool = False,
+        vision_stage: SupportsIndex = 0,
+        audio_stage: SupportsIndex = 0,
+        sequence_parallel: bool = False,
+        few_kv_heads: FewKvHeads = "replicated",
+        make_vocab_size_divisible_by: SupportsIndex = 1,
+    ) -> Cost:
+        """The part of the model that the layout's rank runs: useful FLOPs are its share, executed ones what it computes.
+
+        Over the tally of the rank's own tokens it is counted like any other; over all ranks the useful FLOPs are the
+        model's. layers_of_chunks: of each of pp x vpp chunks; else layers are dealt evenly, by Megatron-Core's options.
+        vision_stage, audio_stage: the pipeline rank that runs the tower. few_kv_heads: "replicated" or "gathered", where
+        tp is above their number.
+        """
     def with_muon(self, *, plan: Plan | None = None, iterations: int = 5, others: Sequence[str] = []) -> Cost:
         """This model, which also counts the products of the optimizer Muon for the weights that `plan` trains.
 
@@ -1444,6 +1469,207 @@ def reduce_sequences(
     """Sequences with a ratio, sequences without any token, and mean, least and largest of `of(numerator / denominator)`:
     summed over the ranks that share a sequence first, then over the sequences of all."""
 
+class TokenSplit:
+    """A split of a row's tokens over context-parallel ranks, of which all hold equally many."""
+
+    @staticmethod
+    def zigzag(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
+        """Of 2cp chunks a rank has the one at its number and the one as far from the end: equal causal work. `tokens` is
+        a multiple of 2cp."""
+    @staticmethod
+    def contiguous(tokens: SupportsIndex, cp: SupportsIndex) -> TokenSplit:
+        """One run of tokens for each rank, as Ulysses has it outside of attention."""
+    @staticmethod
+    def zigzag_of_each(cu_seqlens_padded: Integers, cp: SupportsIndex) -> TokenSplit:
+        """Zigzag within each slot of a pack: Transformer Engine's THD layout."""
+    @property
+    def cp(self) -> int:
+        """Ranks that share the row."""
+    @property
+    def tokens(self) -> int:
+        """Of the whole row."""
+    @property
+    def tokens_per_rank(self) -> int:
+        """Of each rank."""
+    def ranges(self, rank: SupportsIndex) -> list[tuple[int, int]]:
+        """[first, last) of the runs that a rank holds, in the order of its own tokens."""
+    def indices(self, rank: SupportsIndex) -> npt.NDArray[np.int64]:
+        """The tokens that a rank holds."""
+    def gathered_order(self) -> npt.NDArray[np.int64]:
+        """The token at each place of an all-gather of the shards."""
+    def restoring_order(self) -> npt.NDArray[np.int64]:
+        """The place of each token in an all-gather of the shards: what restores the row."""
+    def shard(self, row: ArrayT, rank: SupportsIndex, *, axis: int = -1) -> ArrayT:
+        """The rank's tokens of an array or a tensor, along `axis`."""
+    def merge(self, shards: Sequence[ArrayT], *, axis: int = -1) -> ArrayT:
+        """The row again, of the shards of all ranks in their order."""
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class ContextParallelRow:
+    """A packed row, or a BSHD batch row by row, whose tokens context-parallel ranks share.
+
+    Tallies of all ranks add up to the row's, word for word, whatever the masks.
+    """
+
+    def __init__(
+        self,
+        split: TokenSplit,
+        *,
+        cu_seqlens: Integers | None = None,
+        cu_seqlens_padded: Integers | None = None,
+        num_real_seqs: SupportsIndex | None = None,
+        attention_mask: Flags | None = None,
+    ) -> None:
+        """cu_seqlens, …, attention_mask: as in `Tally`, one of the two kinds; the split is of the slots."""
+    def tokens(self, view: CountedView = "useful") -> list[int]:
+        """Of each rank."""
+    def pairs(self, mask: Mask, view: CountedView = "useful") -> list[int]:
+        """Attended pairs of each rank's queries."""
+    def tally(
+        self,
+        rank: SupportsIndex,
+        cost_or_masks: Cost | Tally | Sequence[Mask] | None,
+        *,
+        convention: ConventionName | Convention = "exact",
+        plan: Plan | None = None,
+        bidirectional: bool = False,
+    ) -> Tally:
+        """A rank's share of the row's statistics, which knows whose share it is. bidirectional: of a model that attends
+        both ways, so that a rank's squares are its pairs."""
+
+class ExchangePlan:
+    """The bytes that each rank sends and receives when samples of different sizes move between ranks.
+
+    Every rank makes the same plan of the same numbers. `floptally.distributed.exchange` carries it out.
+    """
+
+    def __init__(
+        self,
+        owners: Integers,
+        destinations: Integers,
+        sizes: Integers,
+        ranks: SupportsIndex,
+        *,
+        bytes_per_element: SupportsIndex = 1,
+        window: SupportsIndex = 1,
+        max_buffer_bytes: SupportsIndex = 17179869176,
+    ) -> None:
+        """owners, destinations, sizes: of each sample its rank, the rank that it goes to, its elements. window:
+        microbatches that are dealt together; a destination is then microbatch * ranks + rank."""
+    @property
+    def ranks(self) -> int:
+        """Ranks that exchange."""
+    @property
+    def window(self) -> int:
+        """Microbatches that are dealt together, one exchange each."""
+    @property
+    def owners(self) -> npt.NDArray[np.int64]:
+        """The rank that has each sample."""
+    @property
+    def destinations(self) -> npt.NDArray[np.int64]:
+        """Where each sample goes: microbatch * ranks + rank."""
+    @property
+    def sizes(self) -> npt.NDArray[np.int64]:
+        """Bytes of each sample, without padding."""
+    def samples_of(self, microbatch: SupportsIndex) -> npt.NDArray[np.int64]:
+        """The samples of a microbatch, on all ranks."""
+    def for_rank(self, rank: SupportsIndex, microbatch: SupportsIndex = 0) -> RankExchange:
+        """The buffers that a rank sends and receives."""
+    def inverse(self) -> ExchangePlan:
+        """The way back: each sample returns to its owner."""
+    def with_sizes(
+        self, sizes: Integers, *, bytes_per_element: SupportsIndex = 1, max_buffer_bytes: SupportsIndex = 17179869176
+    ) -> ExchangePlan:
+        """The plan of another payload of the same samples."""
+    def __eq__(self, other: object, /) -> bool: ...
+    __hash__: ClassVar[None]  # type: ignore[assignment]
+
+class CanonicalGroups:
+    """Groups of a batch whose modules have different data-parallel sizes: as many as their least common multiple, so that
+    each replica of each module owns equally many adjacent ones."""
+
+    def __init__(self, dp_sizes: Integers) -> None:
+        """dp_sizes: of each module."""
+    @property
+    def size(self) -> int:
+        """How many groups there are."""
+    def groups_of(self, module: SupportsIndex, dp_rank: SupportsIndex) -> range:
+        """Those that a replica of a module owns."""
+    def ranks_of(self, module: SupportsIndex, groups: Integers) -> npt.NDArray[np.int64]:
+        """The replica of a module that owns each sample's group."""
+
+class MemoryProbe:
+    """Samples of a device's memory at chosen steps; without `profile_steps` it calls nothing.
+
+    backend: has `reset_high_marks()` and `sample()`, which gives `free`, `total`, `pool_used_high` and
+        `pool_reserved_high` in bytes: `floptally.memory.TorchMemory`.
+    layout: this rank, for rows and names. start(max_entries), stop(name, step): a framework's own recorder, which writes
+        the step's snapshot.
+    """
+
+    def __init__(
+        self,
+        backend: MemoryBackend,
+        *,
+        profile_steps: Integers = [],
+        max_entries: SupportsIndex = 100000,
+        layout: ParallelLayout | None = None,
+        start: Callable[[int], object] | None = None,
+        stop: Callable[[str, int], object] | None = None,
+    ) -> None: ...
+    def begin_step(self, step: SupportsIndex) -> None:
+        """Resets the high-water marks and samples, where the step is one of `profile_steps`."""
+    def end_step(self, step: SupportsIndex) -> None:
+        """Samples again, and keeps the row."""
+    def step(self, step: SupportsIndex) -> ProbedStep:
+        """The same as a context manager. A step that raises has its row, and its snapshot, all the same."""
+    @property
+    def rows(self) -> list[dict[str, int]]:
+        """Of each profiled step: step, rank, p, d, c, t, free_before, free_after, total, pool_used_high and
+        pool_reserved_high."""
+
+def snapshot_name(layout: ParallelLayout | None, step: SupportsIndex) -> str:
+    """"snapshot_rank03_p0d1c0t1_step7"."""
+def logits_bytes(
+    tokens: SupportsIndex,
+    vocabulary: SupportsIndex,
+    *,
+    bytes_per_element: SupportsIndex = 2,
+    context_parallel: SupportsIndex = 1,
+    tensor_parallel: SupportsIndex = 1,
+) -> LogitsBytes:
+    """Bytes of a rank's logits, of all `tokens` of a microbatch: of its own part, gathered, and while they are
+    gathered."""
+def state_bytes(
+    parameters: SupportsIndex,
+    trainable: SupportsIndex | None = None,
+    *,
+    zero: ZeroStates = "none",
+    data_parallel: SupportsIndex = 1,
+    optimizer: OptimizerName = "mixed_precision_adam",
+) -> StateBytes:
+    """Bytes of weights, gradients and optimizer state of a rank that is given so many parameters."""
+def cp_alignment(tp: SupportsIndex, cp: SupportsIndex, extra: SupportsIndex = 1) -> int:
+    """The alignment of slots that gives equal shards: tp * cp * 2 (tp where cp is 1), and a multiple of `extra`."""
+def aligned_cu_seqlens(cu_seqlens: Integers, alignment: SupportsIndex) -> npt.NDArray[np.int64]:
+    """Boundaries of slots in which each sequence is padded to a multiple of `alignment`."""
+def pack_by_capacity(
+    lengths: Integers, capacity: SupportsIndex, *, alignment: SupportsIndex = 1, min_rows: SupportsIndex = 0,
+    divisor: SupportsIndex = 1,
+) -> Packing:
+    """Samples in rows of at most `capacity` tokens, by first-fit decreasing; at least `min_rows` rows, a multiple of
+    `divisor`."""
+def pack_into_rows(
+    lengths: Integers, row_of: Integers, rows: SupportsIndex, *, alignment: SupportsIndex = 1
+) -> Packing:
+    """Samples in the rows that `row_of` says, as `Assignment.rank_of` does."""
+def utilize(
+    modules: Sequence[StepModule], *, seconds: float, gpus: SupportsIndex, peak_tflops: float
+) -> ModuleUtilization:
+    """MFU of a step whose modules have ranks, sizes and precisions of their own. gpus: all ranks of the job;
+    peak_tflops: of a rank that runs no module."""
+
 # Values that Python's classes are made of.
 def _accelerators(name: str | None = None) -> list[tuple[Any, ...]]:
     """The fields of an Accelerator for the part of a name, or for every part."""
@@ -1453,6 +1679,12 @@ def _coefficient_hash(cost: Cost, convention: str, plan: Plan | None) -> int:
     """A hash of what a cost counts by a convention and a plan."""
 def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
+def _require_same_plan(plan: ExchangePlan, reducer: Reducer) -> None:
+    """Raises on all ranks where their plans differ."""
+def _prepare_together(prepare: Callable[[], object], *, rank: int, reducer: Reducer) -> None:
+    """Calls, and raises on all ranks where that raised on one."""
+def _require_held(tokens: Integers, *, scope: ScopeName | Scope, layout: ParallelLayout, reducer: Reducer) -> None:
+    """Raises on all ranks where they do not hold what the scope says."""
 def _bytes(
     work: Breakdown,
     *,

@@ -50,6 +50,15 @@ class Reducer(Protocol):
     def max(self, words: Any, /) -> None: ...
 
 
+class MemoryBackend(Protocol):
+    """A device that says what its memory is: memory.TorchMemory. A sample has free, total, pool_used_high and
+    pool_reserved_high, in bytes."""
+
+    def reset_high_marks(self) -> None: ...
+
+    def sample(self) -> Any: ...
+
+
 class TimesComponents(Protocol):
     """A timer of the parts of a step: module_times.ModuleTimer."""
 

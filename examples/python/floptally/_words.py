@@ -58,6 +58,10 @@ ContextSplit: TypeAlias = Literal["zigzag", "zigzag_row", "contiguous"]
 Schedule: TypeAlias = Literal["gpipe", "1f1b", "interleaved", "zero_bubble", "zb_v"]
 #: States that data parallel ranks split (ZeRO).
 ZeroStates: TypeAlias = Literal["none", "optimizer", "gradients", "weights"]
+#: What a parameter takes under an optimizer.
+OptimizerName: TypeAlias = Literal["mixed_precision_adam", "megatron_bf16", "megatron_fp16", "fp32_adam"]
+#: What tensor-parallel ranks do that are more than key and value heads.
+FewKvHeads: TypeAlias = Literal["replicated", "gathered"]
 #: How many samples a rank has.
 BalanceMode: TypeAlias = Literal["equal_count", "free", "capacity"]
 #: Assignments that a search begins with.

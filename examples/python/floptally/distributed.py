@@ -19,8 +19,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from . import Cost, ParallelLayout, Plan, Scope, Tally, TallyReduction
-from ._core import reduce_extremes, reduce_ratio, reduce_sequences
+from . import Cost, Error, ExchangePlan, ParallelLayout, Plan, Scope, Tally, TallyReduction
+from ._core import (
+    _prepare_together,
+    _require_held,
+    _require_same_plan,
+    reduce_extremes,
+    reduce_ratio,
+    reduce_sequences,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -28,11 +35,12 @@ if TYPE_CHECKING:
     import torch
     from torch.distributed import ProcessGroup
 
+    from ._types import Integers
     from ._words import ConventionName, ScopeName
 
 __all__ = [
     "Extremes", "Reduction", "SequenceRatios", "TorchReducer", "all_reduce", "all_reduce_extremes", "all_reduce_ratio",
-    "all_reduce_sequences",
+    "all_reduce_sequences", "exchange", "require_held",
 ]  # fmt: skip
 
 Scopes = Mapping[str, "ScopeName | Scope"]
@@ -275,6 +283,78 @@ def all_reduce_extremes(
     return Extremes(
         *reduce_extremes(values, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
     )
+
+
+def require_held(
+    tokens: Integers,
+    group: ProcessGroup | None = None,
+    scope: ScopeName | Scope = "microbatch",
+    *,
+    layout: ParallelLayout | None = None,
+) -> None:
+    """Raises on all ranks where some that the scope calls replicated hold different tokens, or some that it calls sharded
+    the same ones: once, before the first step. `tokens`: the ids that this rank runs, without padding."""
+    _require_held(tokens, scope=scope, layout=_layout_or_all_dp(layout), reducer=TorchReducer(group))
+
+
+def exchange(
+    plan: ExchangePlan,
+    samples: Mapping[int, torch.Tensor],
+    *,
+    microbatch: int = 0,
+    group: ProcessGroup | None = None,
+    dtype: torch.dtype | None = None,
+    check_plan: bool = True,
+) -> dict[int, torch.Tensor]:
+    """Moves the samples of a microbatch to the ranks that need them, by one all-to-all, and returns those of this rank, by
+    index, as tensors of one dimension.
+
+    samples: those that this rank owns, by index, contiguous, all of one dtype and on one device: that of the group's
+        backend. What a rank alone finds wrong raises on all of them, before anything is sent.
+    dtype: of what is received, for a rank that owns no sample.
+    check_plan: compares the plan over the ranks first, by one MAX; a loop that makes it of numbers that were gathered may
+        leave that out.
+    """
+    import torch
+    import torch.distributed as dist
+
+    reducer = TorchReducer(group)
+    if check_plan:
+        _require_same_plan(plan, reducer)
+    rank = dist.get_rank(group)
+    made: list[tuple[torch.Tensor, torch.Tensor, torch.dtype, list[int], list[int]]] = []
+
+    def prepare() -> None:
+        if plan.ranks != dist.get_world_size(group):
+            raise Error("ranks", f"must be those of the group, {dist.get_world_size(group)}, got {plan.ranks}")
+        how = plan.for_rank(rank, microbatch)
+        kinds = {tensor.dtype for tensor in samples.values()} | ({dtype} if dtype is not None else set())
+        if len(kinds) > 1:
+            raise Error("samples", f"must be of one dtype, got {sorted(map(str, kinds))}")
+        places = {tensor.device for tensor in samples.values()}
+        if len(places) > 1:
+            raise Error("samples", f"must be on one device, got {sorted(map(str, places))}")
+        kind = next(iter(kinds), torch.uint8)
+        device = next(iter(places), reducer.device)
+        send = torch.zeros(how.send.bytes, dtype=torch.uint8, device=device)
+        for sample, offset, size in zip(how.send.samples.tolist(), how.send.offsets.tolist(), how.send.sizes.tolist()):
+            if sample not in samples:
+                raise Error(f"samples[{sample}]", f"is owned by rank {rank} and was not given")
+            flat = samples[sample].detach().contiguous().view(-1).view(torch.uint8)
+            if flat.numel() != size:
+                raise Error(f"samples[{sample}]", f"must have the {size} bytes of the plan, got {flat.numel()}")
+            send[offset : offset + size] = flat
+        receive = torch.empty(how.receive.bytes, dtype=torch.uint8, device=device)
+        made.append((send, receive, kind, how.send.counts.tolist(), how.receive.counts.tolist()))
+
+    _prepare_together(prepare, rank=rank, reducer=reducer)
+    send, receive, kind, sent, received = made[0]
+    dist.all_to_all_single(receive, send, received, sent, group=group)
+    into = plan.for_rank(rank, microbatch).receive
+    return {
+        sample: receive[offset : offset + size].view(kind)
+        for sample, offset, size in zip(into.samples.tolist(), into.offsets.tolist(), into.sizes.tolist())
+    }
 
 
 def _require_group() -> None:

@@ -282,6 +282,7 @@ void bind_accelerators(py::module_& module);
 void bind_meters(py::module_& module);
 void bind_balance(py::module_& module);
 void bind_ranks(py::module_& module);
+void bind_shares(py::module_& module);
 void bind_logs(py::module_& module);
 void bind_reader(py::module_& module);
 

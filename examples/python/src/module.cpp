@@ -16,7 +16,7 @@ PYBIND11_MODULE(_core, module) {
     module.attr("Overflow") = errors().overflow;
     for (const auto bind : {bind_masks, bind_plans, bind_rows, bind_costs, bind_tallies, bind_device_tallies,
                             bind_breakdowns, bind_counts, bind_bytes, bind_waterfalls, bind_accelerators, bind_meters,
-                            bind_balance, bind_ranks, bind_logs, bind_reader}) {
+                            bind_balance, bind_ranks, bind_shares, bind_logs, bind_reader}) {
         bind(module);
     }
     for (const auto& [name, member] : module.attr("__dict__").cast<py::dict>()) {

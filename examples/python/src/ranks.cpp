@@ -10,7 +10,7 @@
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/tally_scope.hpp>
 
-#include "classes.hpp"
+#include "ranks.hpp"
 
 /// @file
 /// Sums over ranks: layouts, scopes, reductions whose collectives are written in Python, and ratios of sequences.
@@ -25,24 +25,7 @@ constexpr statistic_scope scope_presets[] = {scopes::microbatch, scopes::context
                                              scopes::last_stage, scopes::own_routers};
 static_assert(std::size(scope_presets) == std::size(scope_words));
 
-/// A reducer that is written in Python: `sum(words)` and `max(words)` change an array of uint64 in place. The array is
-/// a copy: what Python keeps of it stays valid.
-class python_reducer {
-  public:
-    explicit python_reducer(py::object over) : over_(std::move(over)) {}
-
-    void sum(std::span<std::uint64_t> words) const { reduce("sum", words); }
-    void max(std::span<std::uint64_t> words) const { reduce("max", words); }
-
-  private:
-    void reduce(const char* how, std::span<std::uint64_t> words) const {
-        py::array_t<std::uint64_t> message(static_cast<py::ssize_t>(words.size()), words.data());
-        over_.attr(how)(message);
-        std::copy(message.data(), message.data() + words.size(), words.begin());
-    }
-
-    py::object over_;
-};
+}  // namespace
 
 statistic_scope to_scope(py::handle scope, std::string_view field) {
     if (py::isinstance<statistic_scope>(scope)) {
@@ -53,6 +36,8 @@ statistic_scope to_scope(py::handle scope, std::string_view field) {
     }
     return scope_presets[from_word<std::size_t>(scope.cast<std::string>(), field, scope_words)];
 }
+
+namespace {
 
 /// `scope` for every statistic but those that `other` names, as errors name them: "routed", "vision", "vision.tokens".
 tally_scope to_tally_scope(const py::object& scope, const py::dict& other) {

@@ -144,6 +144,8 @@ class exchange_plan {
         return other;
     }
 
+    [[nodiscard]] friend bool operator==(const exchange_plan&, const exchange_plan&) = default;
+
   private:
     [[nodiscard]] static std::uint64_t padded(std::uint64_t bytes) { return aligned_length(bytes, exchange_alignment); }
 

@@ -171,6 +171,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/codegen.page>
 ,
+#include <floptally/models/codonfm.page>
+,
 #include <floptally/models/cohere.page>
 ,
 #include <floptally/models/cohere2.page>
@@ -704,6 +706,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/neomme.page>
 ,
 #include <floptally/models/nomic_bert.page>
+,
+#include <floptally/models/nv_esm.page>
+,
+#include <floptally/models/nv_esmc.page>
 ,
 #include <floptally/models/olmo.page>
 ,

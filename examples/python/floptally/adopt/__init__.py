@@ -21,20 +21,29 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from . import (
         automodel,
+        bionemo,
         deepspeed,
         lightning,
         maxtext,
         megatron,
         megatron_bridge,
+        miles,
         nanogpt,
+        nemo_rl,
+        olmo_core,
+        open_instruct,
+        prime_rl,
+        slime,
         torchtitan,
         transformers,
+        trl,
+        veomni,
         verl,
     )
 
 __all__ = [
-    "automodel", "deepspeed", "lightning", "maxtext", "megatron", "megatron_bridge", "nanogpt", "torchtitan",
-    "transformers", "verl",
+    "automodel", "bionemo", "deepspeed", "lightning", "maxtext", "megatron", "megatron_bridge", "miles", "nanogpt",
+    "nemo_rl", "olmo_core", "open_instruct", "prime_rl", "slime", "torchtitan", "transformers", "trl", "veomni", "verl",
 ]  # fmt: skip
 
 

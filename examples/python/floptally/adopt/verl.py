@@ -8,7 +8,8 @@ from typing import Any, cast
 from .. import Convention, Error, Plan, accelerator, cost
 from .._types import ConfigLike
 from ._count import Count
-from ._fields import as_integer, as_lengths, as_seconds
+from ._fields import as_lengths, as_seconds
+from ._images import Images
 from ._original import Original, warn_once
 from ._verl_model import as_verl_counts, tower_flops
 
@@ -42,12 +43,11 @@ class FlopsCounter:
         self._accelerator = accelerator
         self._compare = compare
         self._own = convention in _OWN and plan is None
-        self._grid_side: int | None = None
-        self._shaped: bool | None = None
         self._unread: Error | None = None
         try:
             read = as_verl_counts(config) if self._own else cost(config)
             self._count = Count(read, convention, plan)
+            self._images = Images(config, self._count)
         except Error as error:  # a type that only verl knows is counted by verl
             if _original.find(load=True) is None:
                 raise
@@ -102,7 +102,7 @@ class FlopsCounter:
                 patches = as_lengths("images_seqlens", images)
                 known = tower_flops(self.config, patches) if self._own else None
                 if known is None:
-                    batch["grid_thw"] = self._grids(patches)
+                    batch["grid_thw"] = self._images.grids(patches)
                 else:
                     apart = known
             except Error as error:
@@ -120,33 +120,6 @@ class FlopsCounter:
                 )  # fmt: skip
         return (flops + apart) / seconds / 1e12
 
-    def _grids(self, images: list[int]) -> list[tuple[int, int, int]]:
-        """One row of merged cells for each image: as many patches, merged tokens and pairs as in any other shape."""
-        side = self._merged_side()
-        if side == 0:
-            raise Error("images_seqlens", f"must not be given: {self._count.cost.model_type} has no vision tower")
-        if self._shaped is None:  # whether a square counts as a row of as many cells does
-            text = [64 * 64]  # their places among the tokens
-            square = self._count.batch(lengths=text, grid_thw=[(1, 64 * side, 64 * side)])
-            self._shaped = square != self._count.batch(lengths=text, grid_thw=[(1, side, 64 * 64 * side)])
-        if self._shaped:
-            raise Error(
-                "images_seqlens", "does not say which patches attend to each other in this tower: pass grid_thw="
-            )
-        grids = []
-        for i, patches in enumerate(images):
-            if patches % side**2:
-                raise Error(f"images_seqlens[{i}]", f"must be whole cells of {side} x {side} patches, got {patches}")
-            grids.append((1, side, patches // side))
-        return grids
-
-    def _merged_side(self) -> int:
-        """Patches along the side of a cell that a vision tower merges; 0 where there is no tower."""
-        if self._grid_side is None:
-            towers = any(row.tower == "vision" for row in self._count.cost.rows)
-            self._grid_side = _merged_side(self.config) if towers else 0
-        return self._grid_side
-
     def _promised(self) -> float:
         if self._accelerator is not None:
             return accelerator(self._accelerator).peak_tflops("bf16")
@@ -154,8 +127,3 @@ class FlopsCounter:
 
         return float(get_device_flops())  # type: ignore[no-untyped-call,unused-ignore]
 
-
-def _merged_side(config: Any) -> int:
-    given = config if isinstance(config, dict) else config.to_dict() if hasattr(config, "to_dict") else {}
-    vision = given.get("vision_config") or {}
-    return as_integer("vision_config.spatial_merge_size", vision.get("spatial_merge_size", 1), least=1)

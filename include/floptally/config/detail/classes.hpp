@@ -51,7 +51,8 @@ namespace floptally::detail::pages {
     return p->prefix;
 }
 
-/// The class that `architectures` names; where it names none, the first of the page, which is noted.
+/// The class that `architectures` names; where it names none, the first of the page, which is noted. "NV" before a
+/// class is the same class on kernels of Transformer Engine, as BioNeMo's recipes spell it.
 [[nodiscard]] inline std::string_view find_class(const scope& in, std::vector<std::string>& notes) {
     const vector<std::string_view>& classes = classes_of(in.of());
     const std::string_view prefix = prefix_of(in.of());
@@ -70,7 +71,9 @@ namespace floptally::detail::pages {
     std::string known;
     for (const std::string_view word : classes) {
         const std::string full = text_of({prefix, word});
-        if (name.type == config_node::kind::text && plain_letters(name.text) == plain_letters(full)) {
+        const bool is_text = name.type == config_node::kind::text;
+        const std::string spelled = is_text ? plain_letters(name.text) : "";
+        if (spelled == plain_letters(full) || spelled == plain_letters(text_of({"NV", full}))) {
             return word;
         }
         append_item(known, full);

@@ -48,7 +48,8 @@ struct head_cost {
     }
     const bool words = call.on("words");
     const bool per_sequence = call.on("per_sequence");
-    const std::uint64_t padded = words ? how.padded_vocab_size : 0;
+    const std::uint64_t asked = how.padded_vocab_size;
+    const std::uint64_t padded = !words ? 0 : asked != 0 ? asked : call.number("padded");
     if (padded != 0 && padded < width) {
         refuse("padded_vocab_size", {"must be at least vocab_size (", width, "), got ", padded});
     }

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trainer's formula of a model, written as the cost that it counts: weights that every token multiplies, and squares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+from .. import Cost, Error, Mask
+from ._fields import Fields, as_lengths
+
+
+def formula(name: str, weights: int, squares: int, windows: Iterable[tuple[int, int]] = ()) -> Cost:
+    """weights: that a token multiplies, three products of 2 each in a step. squares: FLOPs of a forward for each of n².
+    windows: (tokens, FLOPs of a forward for each pair that is attended)."""
+    rows: list[tuple[Any, ...]] = [("weights", "tokens", "linear", 2 * weights, weights)]
+    if squares:
+        rows.append(("attention.core", Mask.bidirectional(), "scores", squares))
+    rows += [("attention.core", Mask.sliding_window(tokens), "scores", flops) for tokens, flops in windows if flops]
+    return Cost.from_rows(rows, model_type=name)
+
+
+def text_of(config: Any) -> Fields:
+    """The fields of a model's text, whose configuration may stand inside another."""
+    top = Fields(config)
+    return top.inside("text_config") if top.get("text_config") is not None else top
+
+
+def model_type_of(config: Any) -> str:
+    return str(Fields(config).get("model_type"))
+
+
+class Sizes:
+    """The sizes of a decoder of transformers, by the names that its configuration has."""
+
+    def __init__(self, config: Any, *, derived_head_dim: bool = False) -> None:
+        self.fields = fields = text_of(config)
+        self.hidden = fields.integer("hidden_size")
+        self.layers = fields.integer("num_hidden_layers")
+        self.heads = fields.integer("num_attention_heads")
+        self.groups = fields.integer("num_key_value_heads", self.heads)
+        self.vocabulary = fields.integer("vocab_size")
+        otherwise = self.hidden // self.heads
+        self.head_dim = otherwise if derived_head_dim else fields.integer("head_dim", otherwise)
+        self.queries = self.heads * self.head_dim
+        self.keys = self.groups * self.head_dim
+
+    def attention(self) -> int:
+        """Weights of the four projections of a layer."""
+        return self.hidden * 2 * (self.queries + self.keys)
+
+    def gated(self, width: int) -> int:
+        return 3 * self.hidden * width
+
+    def words(self) -> int:
+        return self.hidden * self.vocabulary
+
+
+def mean_of_tokens(total: int, lengths: Any) -> int | float:
+    """The mean over the tokens of sequences: exact where it is whole."""
+    tokens = sum(as_lengths("lengths", lengths))
+    if tokens == 0:
+        raise Error("lengths", "must have a token")
+    mean = Fraction(total, tokens)
+    return mean.numerator if mean.denominator == 1 else float(mean)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""miles: ``calculate_fwd_flops``, ``fwd_tflops_per_gpu`` and ``flops_args_from_hf_config`` of ``miles.utils.flops_utils``."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+from .. import Convention, Plan, cost
+from .._types import ConfigLike
+from ._count import counted
+from ._fields import Fields, as_integer, as_lengths
+from ._original import Original
+from .slime import forward_flops
+
+__all__ = ["calculate_fwd_flops", "flops_args_from_hf_config", "fwd_tflops_per_gpu"]
+
+_original = Original("miles", "miles.utils.flops_utils", "calculate_fwd_flops")
+_arguments = Original("miles", "miles.utils.flops_utils", "flops_args_from_hf_config")
+_FORWARD = Plan(phase="forward")
+
+
+def calculate_fwd_flops(
+    seqlens: Any, args: Any, *, convention: str | Convention | None = None, compare: bool = False
+) -> float:
+    """FLOPs of one forward.
+
+    Args:
+        seqlens: tokens of each sequence.
+        args: Megatron's arguments, or what `flops_args_from_hf_config` made.
+        convention: of the count; miles' own by default.
+        compare: runs miles' own beside it and logs both.
+    """
+    config = getattr(args, "hf_config", None)
+
+    def ours() -> float:
+        if convention is not None and config is not None:
+            return counted(config, convention, _FORWARD).lengths(as_lengths("seqlens", seqlens))
+        return forward_flops(seqlens, args, convention, latent=Fields(args).get("kv_lora_rank") is not None)
+
+    return _original.answer(
+        ours,
+        lambda function: float(function(as_lengths("", seqlens), args)),
+        own=convention is None,
+        compare=compare,
+        number=float,
+    )
+
+
+def fwd_tflops_per_gpu(seqlens: Any, args: Any, world_size: int, *, convention: str | Convention | None = None) -> float:
+    """10^12 FLOPs of one forward for each GPU."""
+    return calculate_fwd_flops(seqlens, args, convention=convention) / as_integer("world_size", world_size, least=1) / 1e12
+
+
+def flops_args_from_hf_config(config: ConfigLike) -> SimpleNamespace:
+    """miles' own, which floptally's counts of a convention read the configuration beside."""
+    made = _arguments.find(load=True)
+    arguments: SimpleNamespace = SimpleNamespace() if made is None else made(config)
+    arguments.hf_config = cost(config)
+    return arguments

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""prime-rl: ``prime_rl.trainer.perf.PerfCounter`` and ``get_perf_counter``."""
+
+from __future__ import annotations
+
+import os
+import time
+from typing import Any
+
+from .. import Convention, Cost, Error, Plan, accelerator, cost
+from .._types import ConfigLike
+from ._count import Count
+from ._fields import as_integer, as_lengths, as_seconds
+from ._formula import Sizes, formula, mean_of_tokens
+from ._original import Original
+
+__all__ = ["PerfCounter", "get_perf_counter"]
+
+_original = Original("prime-rl", "prime_rl.trainer.perf", "PerfCounter")
+
+
+class PerfCounter:
+    """Tokens per second, and MFU in percent.
+
+    model: a model of transformers, or anything with such a `config`. seq_len: tokens of a row. window_size: steps that
+    `get_mfu` is over. convention: of the count; prime-rl's own by default. plan: what trains and what runs again.
+    accelerator: whose dense bf16 peak is divided by; that of the current device by default. world_size: GPUs; those of
+    torch.distributed by default.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        seq_len: int,
+        window_size: int = 10,
+        *,
+        convention: str | Convention | None = None,
+        plan: Plan | None = None,
+        accelerator: str | None = None,
+        world_size: int | None = None,
+    ) -> None:
+        self.model, self.window_size = model, window_size
+        self.tokens: list[int] = []
+        self.times: list[float] = []
+        self._world_size = world_size
+        self.gpu_peak_flops = _peak(accelerator)
+        self._own = convention is None and plan is None
+        self._count = (
+            None if self._own else Count(cost(model.config), convention if convention is not None else "exact", plan)
+        )
+        self.num_flop_per_token = self._per_token([as_integer("seq_len", seq_len, least=1)])
+
+    def count_tokens(self, tokens: int) -> None:
+        """A step ends here, of so many tokens."""
+        self.tokens = [*self.tokens, as_integer("tokens", tokens)][-self.window_size :]
+        self.times = [*self.times, time.perf_counter()][-self.window_size :]
+
+    def get_tokens_per_second(self) -> float | None:
+        if len(self.tokens) < 2:
+            return None
+        return sum(self.tokens[1:]) / (self.times[-1] - self.times[0])
+
+    def get_mfu(self) -> float | None:
+        rate = self.get_tokens_per_second()
+        return None if rate is None else self._mfu(rate)
+
+    def get_step_tokens_per_second(self, tokens: int, fwd_bwd_time: float) -> float:
+        return tokens / as_seconds("fwd_bwd_time", fwd_bwd_time)
+
+    def get_step_mfu(self, tokens: int, fwd_bwd_time: float, *, lengths: Any = None) -> float:
+        """lengths: tokens of each document of the step on all GPUs, which a convention counts in place of `tokens`."""
+        if lengths is None:
+            return self._mfu(self.get_step_tokens_per_second(tokens, fwd_bwd_time))
+        documents = as_lengths("lengths", lengths)
+        return self._mfu(sum(documents) / as_seconds("fwd_bwd_time", fwd_bwd_time), self._per_token(documents))
+
+    @staticmethod
+    def get_active_mm_params(config: ConfigLike) -> int:
+        """Weights that a token multiplies, by prime-rl's formula."""
+        return _weights(Sizes(config))
+
+    def _mfu(self, rate: float, per_token: float | None = None) -> float:
+        if not self.gpu_peak_flops:
+            raise Error("accelerator", "must be named: no GPU is there whose peak is known")
+        flops = self.num_flop_per_token if per_token is None else per_token
+        return 100 * flops * rate / self.gpu_peak_flops / _ranks(self._world_size)
+
+    def _per_token(self, lengths: list[int]) -> int | float:
+        def ours() -> int | float:
+            count = self._count
+            if count is None:
+                _require_whole(self.model)
+                count = Count(_own(self.model.config), "exact")
+            return mean_of_tokens(count.lengths(lengths), lengths)
+
+        found: int | float = _original.answer(
+            ours,
+            lambda original: original(self.model, lengths[0]).num_flop_per_token,
+            own=self._own and len(lengths) == 1,
+            compare=False,
+            number=float,
+        )
+        return found
+
+
+_counter: PerfCounter | None = None
+
+
+def get_perf_counter(model: Any, seq_len: int, window_size: int = 10, **ours: Any) -> PerfCounter:
+    """The one of this process, made by the first call."""
+    global _counter
+    if _counter is None:
+        _counter = PerfCounter(model, seq_len, window_size, **ours)
+    return _counter
+
+
+def _peak(name: str | None) -> float:
+    if name is None:
+        import torch
+
+        name = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return 0.0 if name is None else accelerator(name).peak_tflops("bf16") * 1e12
+
+
+def _ranks(given: int | None) -> int:
+    if given is not None:
+        return as_integer("world_size", given, least=1)
+    return as_integer("WORLD_SIZE", int(os.environ.get("WORLD_SIZE", "1")), least=1)
+
+
+def _require_whole(model: Any) -> None:
+    for module in model.modules():
+        if type(module).__name__ == "MultiLoRAModule" or hasattr(module, "lora_A"):
+            raise Error("model", "has adapters, which prime-rl's own formula counts, or a convention with plan=")
+
+
+def _own(config: ConfigLike) -> Cost:
+    sizes = Sizes(config)
+    return formula("prime_rl", _weights(sizes), 4 * sizes.layers * sizes.heads * (sizes.hidden // sizes.heads))
+
+
+def _weights(sizes: Sizes) -> int:
+    fields, hidden, layers, heads = sizes.fields, sizes.hidden, sizes.layers, sizes.heads
+    if fields.get("kv_lora_rank") is not None and fields.get("q_lora_rank") is not None:
+        nope, rope, value = (fields.integer(name) for name in ("qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim"))
+        rank, keys = fields.integer("q_lora_rank"), fields.integer("kv_lora_rank")
+        attention = rank * (hidden + heads * fields.integer("qk_head_dim", nope + rope))
+        attention += hidden * (keys + rope) + keys * heads * (nope + value) + heads * value * hidden
+    else:
+        attention = sizes.attention()
+    chosen = fields.get("num_experts_per_tok")
+    dense = layers if chosen is None else 0
+    dense = fields.integer("first_k_dense_replace", dense, least=0)
+    narrow = fields.get("moe_intermediate_size")
+    width = fields.integer("intermediate_size", narrow if narrow is not None else 0, least=0)
+    wide = as_integer("moe_intermediate_size", narrow) if narrow else width
+    routers = fields.get("n_routed_experts")
+    routers = fields.get("num_experts") if routers is None else routers
+    sparse = 0
+    if routers is not None:  # a configuration with neither name has no experts there
+        experts = fields.integer("num_shared_experts", 0, least=0) + as_integer("num_experts_per_tok", chosen or 0)
+        sparse = experts * sizes.gated(wide) + hidden * as_integer("num_experts", routers)
+    return layers * attention + dense * sizes.gated(width) + (layers - dense) * sparse + sizes.words()
