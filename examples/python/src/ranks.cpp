@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include "ranks.hpp"
+
 #include <floptally/count/word_coefficients.hpp>
 #include <floptally/parallel/parallel_axis.hpp>
 #include <floptally/parallel/parallel_layout.hpp>
@@ -9,8 +11,6 @@
 #include <floptally/parallel/slice_records.hpp>
 #include <floptally/parallel/statistic_scope.hpp>
 #include <floptally/parallel/tally_scope.hpp>
-
-#include "ranks.hpp"
 
 /// @file
 /// Sums over ranks: layouts, scopes, reductions whose collectives are written in Python, and ratios of sequences.

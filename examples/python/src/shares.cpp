@@ -15,7 +15,8 @@
 #include "ranks.hpp"
 
 /// @file
-/// What a rank has of a batch and of a model: tokens, samples, rows, layers, memory. Python's records are made of tuples.
+/// What a rank has of a batch and of a model: tokens, samples, rows, layers, memory. Python's records are made of
+/// tuples.
 
 namespace floptally::detail::python {
 
@@ -48,9 +49,8 @@ py::object record(const char* name, const Values&... values) {
 void bind_token_split(py::module_& module) {
     const py::class_<token_split> type = new_class<token_split>(module, "TokenSplit");
     made_elsewhere(type, "TokenSplit.zigzag(tokens, cp), .contiguous(tokens, cp) or .zigzag_of_each(boundaries, cp)");
-    static_method(type, "zigzag", [](const arguments& given) {
-        return token_split::zigzag(given.count("tokens"), given.count("cp"));
-    });
+    static_method(type, "zigzag",
+                  [](const arguments& given) { return token_split::zigzag(given.count("tokens"), given.count("cp")); });
     static_method(type, "contiguous", [](const arguments& given) {
         return token_split::contiguous(given.count("tokens"), given.count("cp"));
     });
@@ -67,9 +67,8 @@ void bind_token_split(py::module_& module) {
         }
         return all;
     });
-    method(type, "indices", [](const token_split& s, const arguments& given) {
-        return indices(s.indices(given.count("rank")));
-    });
+    method(type, "indices",
+           [](const token_split& s, const arguments& given) { return indices(s.indices(given.count("rank"))); });
     method(type, "gathered_order", [](const token_split& s, const arguments&) { return indices(s.gathered_order()); });
     method(type, "restoring_order",
            [](const token_split& s, const arguments&) { return indices(s.restoring_order()); });
@@ -108,9 +107,8 @@ void bind_context_row(py::module_& module) {
     constructor(type, [](const arguments& given) {
         return context_parallel_row(row_of(given), given.as<const token_split&>("split"));
     });
-    method(type, "tokens", [](const context_parallel_row& row, const arguments& given) {
-        return row.tokens(to_view(given["view"]));
-    });
+    method(type, "tokens",
+           [](const context_parallel_row& row, const arguments& given) { return row.tokens(to_view(given["view"])); });
     method(type, "pairs", [](const context_parallel_row& row, const arguments& given) {
         return row.pairs(given.as<const mask&>("mask"), to_view(given["view"]));
     });
@@ -291,9 +289,8 @@ void bind_memory(py::module_& module) {
         }
         return rows;
     });
-    function(module, "snapshot_name", [](const arguments& given) {
-        return snapshot_name(place_of(given), given.count("step"));
-    });
+    function(module, "snapshot_name",
+             [](const arguments& given) { return snapshot_name(place_of(given), given.count("step")); });
     function(module, "logits_bytes", [](const arguments& given) {
         const logits_shape shape{given.count("tokens"), given.count("vocabulary"), given.count("bytes_per_element"),
                                  given.count("context_parallel"), given.count("tensor_parallel")};

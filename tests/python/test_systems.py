@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: Apache-2.0
+"""docs/systems.md: its names are there, its lines run; and the program that prints the public threads' numbers beside ours."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import re
+import shutil
+from typing import Any
+
+import floptally
+import pytest
+from conftest import SOURCE
+from test_readme import blocks, needed, run
+
+PAGE = (SOURCE / "docs" / "systems.md").read_text()
+
+
+def rows() -> list[list[str]]:
+    lines = [line for line in PAGE.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith(("| ---", "| | what"))]
+
+
+def ticked(cell: str) -> list[str]:
+    return re.findall(r"`([^`]+)`", cell)
+
+
+@pytest.mark.parametrize("row", rows(), ids=lambda row: row[0] or row[1])
+def test_names_of_the_table_are_there(row: list[str]) -> None:
+    _, _, in_cpp, in_python, tests = row
+    for name in ticked(in_python):
+        found: Any = floptally
+        for part in name.split("."):
+            if not hasattr(found, part):
+                found = importlib.import_module(f"{found.__name__}.{part}")
+                continue
+            found = getattr(found, part)
+    for path in ticked(tests):
+        assert (SOURCE / path).is_file(), path
+    for name in ticked(in_cpp):
+        word = re.compile(rf"\b{re.escape(name.split('::')[-1])}\b")
+        headers = (SOURCE / "include" / "floptally").rglob("*.*pp")
+        assert any(word.search(header.read_text()) for header in headers), name
+    assert ticked(in_python) and ticked(tests)
+
+
+def test_lines_of_the_page_run(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copy(SOURCE / "examples" / "data" / "mistral-7b-v0.1.json", tmp_path / "config.json")
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {}
+    compared = sum(
+        run(lines, f"docs/systems.md, block {number}", scope)
+        for number, lines in enumerate(blocks("docs/systems.md"))
+        if not needed(lines)
+    )
+    assert compared >= 3
+
+
+def threads() -> Any:
+    path = SOURCE / "examples" / "public_threads.py"
+    spec = importlib.util.spec_from_file_location("public_threads", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("hstu", {"UVQK": "26.41 TFLOP", "projection": "6.60 TFLOP", "attention": "30.88 TFLOP", "a step": "63.89 TFLOP",
+                  "element-wise": "6.45 GFLOP", "MFU of 1092 TFLOP/s on 16 H100": "6.90 %",
+                  "MFU of 3919 TFLOP/s on 16 H100": "24.77 %"}),
+        ("areal", {"logits of 128K tokens in bf16": "37.09 GiB", "16K tokens at d1p1t2c4, both copies": "4.98 GB",
+                   "FLOPs of the ranks ÷ those of the batch": "1.000000", "a ratio of one rank's slice": "25.0 %"}),
+        ("megatron_mimo", {"largest ÷ smallest rank before": "1.27", "after its rule": "1.07", "after ours": "1.02",
+                           "samples that moved": "22 by its rule, 23 by ours"}),
+        ("megatron_bridge", {"FLOPs over pp 2 x vpp 2": "100 %"}),
+        ("bionemo", {"n² in 32 bits": "2147488281"}),
+    ],
+)  # fmt: skip
+def test_public_threads(name: str, expected: dict[str, str], capsys: pytest.CaptureFixture[str]) -> None:
+    threads().main([name])
+    table = {row.split(" | ")[0].lstrip("| "): row.split(" | ")[2] for row in capsys.readouterr().out.splitlines()[4:]}
+    assert {what: table[what] for what in expected} == expected
+    if name == "bionemo":
+        assert float(table["mock sequence in Σn²"]) < 1e-5
+        assert table["train/mfu_pct, at 0.1 s on one H100"] != table["train/mfu_padded_pct"]
+    if name == "megatron_bridge":
+        assert 2.6 <= float(table["reported ÷ real FLOPs of the text"]) <= 10 and float(table["Σn² ÷ (Σn)²/B"]) > 1
+
+
+def test_a10_a_tree_is_each_node_after_the_tokens_before_it(llama: floptally.Cost) -> None:
+    """Nodes (depth, tokens): pairs are Σ (n·depth + n(n+1)/2), once for what samples share."""
+    nodes = [(0, 500), (500, 30), (500, 70), (570, 9)]
+    work = llama.flops(new_tokens=[(n, depth) for depth, n in nodes])
+    pairs = sum(sum(depth + query + 1 for query in range(n)) for depth, n in nodes)
+    tokens = sum(n for _, n in nodes)
+    per_pair = 4 * 32 * 128 * 32 * 3
+    linear = llama.flops(lengths=[1] * tokens).total - tokens * per_pair
+    assert work.total == linear + pairs * per_pair
+    paths = llama.flops(lengths=[530, 579])  # each sample whole
+    assert work.total < paths.total
