@@ -422,7 +422,5 @@ def test_configurations_of_the_recipes_are_the_models_that_they_run() -> None:
     esmc = {"model_type": "esmc", "architectures": ["EsmcForMaskedLM"], **BASE, "num_key_value_heads": 4}
     nv = floptally.cost({**esmc, "model_type": "nv_esmc", "architectures": ["NVEsmcForMaskedLM"]})
     assert nv == floptally.cost(esmc) and "nv_esmc is counted as esmc" in " ".join(nv.notes)
-    with pytest.raises(floptally.Error, match="position_embedding_type: must be \"rotary\""):
-        floptally.cost({**ESM2, "position_embedding_type": "absolute"})
     with pytest.raises(floptally.Error, match="padded_vocab_size: must be at least"):
         floptally.cost({**ESM2, "padded_vocab_size": 32})
