@@ -290,6 +290,12 @@ constexpr refusal refusals[] = {
      R"(tokens: must be a whole number from 1 to 10^18, as 15e12 or 15T (K, M, B or G, T), got "15Q")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 400",
      R"(mfu: must be above 0 and at most 100 %, as 40% or 0.4, got "400")"},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent data=2",
+     "spent data: must be TIME/EVERY or SHARE%, got \"2\""},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent data=2/1h",
+     "spent data: must be a time with its unit, 90s, 20m, 1.5h or 2d, got \"2\""},
+    {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu 4% --spent 2m/1h",
+     "spent: must be NAME=TIME/EVERY or NAME=SHARE%, got \"2m/1h\""},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 9 --mfu %",
      R"(mfu: must be above 0 and at most 100 %, as 40% or 0.4, got "%")"},
     {"plan --config llama.json --lengths 5 --tokens 5 --gpus 4 --peak-tflops 989e12",
@@ -1770,6 +1776,28 @@ TEST_CASE("F76: plan tells per cent from fractions, and takes tokens as people w
           json::array({"an MFU of 0.04 % is below 0.1 %: seconds, gpus or the peak may be in another unit"}));
     CHECK(run("plan --config llama.json --lengths 8192 --gpus 8 --peak-tflops 989 --tokens 15T --mfu 40")
               .out.find("\nnote: mfu 40 is taken for 40 %; ") != std::string::npos);
+}
+
+TEST_CASE("plan: what the wall clock goes to besides steps, and what it costs") {
+    const std::string base =
+        "plan --config llama.json --lengths 8192 --gpus 1024 --peak-tflops 989 --tokens 15T --mfu 40% ";
+    const json plain = run_json(base);
+    CHECK_FALSE(plain.contains("goodput"));
+    CHECK_FALSE(plain["exact"].contains("price"));
+    const json made = run_json(base +
+                               "--spent checkpoint=60s/1h --spent restart=20m/12h,lost=0.5h/0.5d --spent data=2% "
+                               "--price 2.5");
+    const double wall = 1 + 60.0 / 3600 + 20.0 / 720 + 0.5 / 12 + 0.02;
+    CHECK(near(made["goodput"], 1 / wall));
+    CHECK(near(made["wall_mfu"], 0.4 / wall));
+    CHECK(near(made["spent"]["lost"], 0.5 / 12 / wall));
+    CHECK(made["exact"]["days"] == plain["exact"]["days"]);
+    CHECK(near(made["exact"]["wall_days"], plain["exact"]["days"].get<double>() * wall));
+    CHECK(near(made["6ND"]["price"], plain["6ND"]["gpu_hours"].get<double>() * wall * 2.5));
+    CHECK(near(run_json(base + "--price 2.5")["exact"]["price"], plain["exact"]["gpu_hours"].get<double>() * 2.5));
+    const std::string table = run(base + "--spent data=2% --price 2").out;
+    CHECK(table.find("steps (goodput)                98.04 %") != std::string::npos);
+    CHECK(table.find(" at 2 an hour of a GPU\n") != std::string::npos);
 }
 
 TEST_CASE("F76: an absurd MFU is noted at both ends") {

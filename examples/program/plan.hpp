@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/descriptors/model_config.hpp>
@@ -16,7 +20,7 @@
 #include "measure.hpp"
 
 /// @file
-/// `floptally plan`: the days and the GPU hours of a training run.
+/// `floptally plan`: the days, the GPU hours and the price of a training run.
 
 namespace program {
 
@@ -26,6 +30,46 @@ inline void add_plan_options(cxxopts::Options& options) {
     options.add_options("Run")("tokens", "of the whole run, real ones: 15T, 15e12 or an integer",
                                cxxopts::value<std::string>(), "N")("mfu", "as it was measured: 40% or a fraction, 0.4",
                                                                    cxxopts::value<std::string>(), "40%");
+    options.add_options("Run")("spent",
+                               "what else the wall clock goes to, by any name: checkpoint=60s/1h, restart=20m/12h, "
+                               "lost=30m/12h (so long, once in so much time of steps), data=2% (of the time of steps)",
+                               cxxopts::value<std::vector<std::string>>(), "NAME=TIME/EVERY");
+    options.add_options("Run")("price", "of one GPU for an hour, in any currency", cxxopts::value<std::string>(), "X");
+}
+
+/// A time as it is written: 90s, 1.5h, 20m, 2d.
+inline double parse_time(std::string_view text, const std::string& field) {
+    constexpr std::pair<char, double> units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
+    for (const auto& [letter, seconds] : units) {
+        if (!text.empty() && text.back() == letter) {
+            return seconds * parse_positive(std::string(text.substr(0, text.size() - 1)), field);
+        }
+    }
+    throw error(field, fmt::format("must be a time with its unit, 90s, 20m, 1.5h or 2d, got \"{}\"", text));
+}
+
+/// What the wall clock of a run goes to besides its steps, as a share of the time of steps.
+struct spent_share {
+    std::string name;
+    double share = 0;
+};
+
+inline spent_share parse_spent(std::string_view text) {
+    const std::size_t sign = text.find('=');
+    if (sign == 0 || sign == std::string_view::npos) {
+        throw error("spent", fmt::format("must be NAME=TIME/EVERY or NAME=SHARE%, got \"{}\"", text));
+    }
+    const std::string name(text.substr(0, sign));
+    const std::string field = "spent " + name;
+    const std::string_view said = text.substr(sign + 1);
+    const std::size_t slash = said.find('/');
+    if (slash != std::string_view::npos) {
+        return {name, parse_time(said.substr(0, slash), field) / parse_time(said.substr(slash + 1), field)};
+    }
+    if (said.empty() || said.back() != '%') {
+        throw error(field, fmt::format("must be TIME/EVERY or SHARE%, got \"{}\"", said));
+    }
+    return {name, parse_positive(std::string(said.substr(0, said.size() - 1)), field) / 100};
 }
 
 inline std::string run_plan(const arguments& args) {
@@ -51,6 +95,14 @@ inline std::string run_plan(const arguments& args) {
     const std::uint64_t gpus = gpus_of(args);
     const double peak = peak_of(args).tflops;
     const double batches = static_cast<double>(tokens) / static_cast<double>(of_batch);
+    std::vector<spent_share> spent;
+    double wall = 1;  // for each second of a step
+    for (const std::string& each : args.repeated("spent")) {
+        spent.push_back(parse_spent(each));
+        wall += spent.back().share;
+    }
+    const std::optional<std::string> price_text = args.text("price");
+    const std::optional<double> price = price_text ? std::optional(parse_positive(*price_text, "price")) : std::nullopt;
     struct row {
         const char* name;
         double flops;
@@ -75,6 +127,20 @@ inline std::string run_plan(const arguments& args) {
                                    {"parameters", std::to_string(parameters)}};
         for (const row& line : rows) {
             out[line.name] = {{"flops", line.flops}, {"days", line.days}, {"gpu_hours", line.gpu_hours}};
+            if (!spent.empty()) {
+                out[line.name]["wall_days"] = line.days * wall;
+                out[line.name]["wall_gpu_hours"] = line.gpu_hours * wall;
+            }
+            if (price) {
+                out[line.name]["price"] = line.gpu_hours * wall * *price;
+            }
+        }
+        if (!spent.empty()) {
+            out["goodput"] = 1 / wall;
+            out["wall_mfu"] = mfu.fraction / wall;
+            for (const spent_share& each : spent) {
+                out["spent"][each.name] = each.share / wall;
+            }
         }
         out["notes"] = notes;
         return out.dump(2) + "\n";
@@ -86,6 +152,22 @@ inline std::string run_plan(const arguments& args) {
     table += fmt::format(
         "{} tokens in batches like this one, {} GPUs at {:.6g} % of {} TFLOP/s; N is {} active parameters\n", tokens,
         gpus, 100 * mfu.fraction, peak, parameters);
+    if (!spent.empty()) {
+        table += fmt::format("\n{:<24}{:>12}{:>16}\n", "of the wall clock", "share", "days");
+        const auto add = [&](std::string_view name, double share) {
+            table += fmt::format("{:<24}{:>10.2f} %{:>16.2f}\n", name, 100 * share, rows[0].days * wall * share);
+        };
+        add("steps (goodput)", 1 / wall);
+        for (const spent_share& each : spent) {
+            add(each.name, each.share / wall);
+        }
+        add("all", 1);
+        table += fmt::format("MFU over the wall clock {:.4g} %, {:.0f} GPU hours\n", 100 * mfu.fraction / wall,
+                             rows[0].gpu_hours * wall);
+    }
+    if (price) {
+        table += fmt::format("{:.0f} at {:g} an hour of a GPU\n", rows[0].gpu_hours * wall * *price, *price);
+    }
     for (const std::string& note : notes) {
         table += fmt::format("note: {}\n", note);
     }

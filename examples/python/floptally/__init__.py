@@ -51,6 +51,7 @@ from ._conventions import Convention, conventions
 from ._cost import cost
 from ._device import DeviceTally
 from ._from_torch import from_torch
+from ._goodput import Goodput
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
 from ._shares import (
     ExchangeBuffer,
@@ -97,6 +98,7 @@ __all__ = [
     "Error",
     "ExchangeBuffer",
     "ExchangePlan",
+    "Goodput",
     "LayoutSearch",
     "LeftOut",
     "LogitsBytes",

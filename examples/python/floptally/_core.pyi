@@ -15,6 +15,7 @@ from ._bytes import Bytes
 from ._comparison import Comparison
 from ._conventions import Convention
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
+from ._goodput import Goodput, Spending
 from ._later import MeteredStep
 from ._passes import Passes, StepPasses, StepWork, TimedPass
 from ._shares import LogitsBytes, ModuleUtilization, Packing, ProbedStep, RankExchange, StateBytes, StepModule
@@ -1232,6 +1233,16 @@ class Meter:
         """As after each line of a log."""
     def scalars(self, span: Span = "interval", prefix: str = "train/") -> dict[str, float]:
         """Scalars for a logger: name to value, of the "step", the "interval" or the "run"."""
+    def begin_run(self, clock: Callable[[], float] | None = None) -> None:
+        """Begins to keep the run's wall clock, over its restarts: as early as the process can, and before
+        load_state_dict. clock: seconds since 1970, `time.time` unless given."""
+    def spend(self, name: str, seconds: float) -> None:
+        """Time of the wall clock that is in no step: "checkpoint", "evaluation", "data", whatever it is called."""
+    def spending(self, name: str) -> Spending:
+        """A context manager whose time is spent under that name."""
+    @property
+    def goodput(self) -> Goodput:
+        """What the run made of its wall clock, since begin_run()."""
     def to_open_metrics(self, run: str = "") -> str:
         """The run's counters in the text format of OpenMetrics, for an endpoint that Prometheus scrapes.
 

@@ -9,6 +9,7 @@
 #include <floptally/step/duration_histogram.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/open_metrics.hpp>
+#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/number_text.hpp>
 
@@ -417,6 +418,31 @@ void bind_meters(py::module_& module) {
     property(type, "interval", [](held_meter& m) { return m.span("interval"); });
     property(type, "run", [](held_meter& m) { return m.span("run"); });
     method(type, "reset_interval", [](held_meter& m, const arguments&) { m.reset_interval(); });
+    method(type, "begin_run", [](held_meter& m, const arguments& given) {
+        if (m.of.account().has_begun()) {
+            throw error("run", "has begun already");
+        }
+        if (const py::handle clock = given.some("clock")) {
+            m.of.account() = run_account(to_clock(py::reinterpret_borrow<py::object>(clock)));
+        }
+        m.of.account().begin();
+    });
+    method(type, "spend", [](held_meter& m, const arguments& given) {
+        m.of.account().spend(given.text("name"), given.number("seconds"));
+    });
+    method(type, "spending", [](py::handle self, const arguments& given) {
+        return package_attribute("_goodput", "Spending")(self, given["name"]);
+    });
+    property(type, "goodput", [](held_meter& m) {
+        m.settle(false);
+        const goodput made = goodput_of(m.of.run().totals, m.of.account());
+        py::dict spent;
+        for (const spent_time& each : made.spent) {
+            spent[py::str(each.name)] = each.seconds;
+        }
+        return package_attribute("_goodput", "Goodput")(made.wall_seconds, made.step_seconds, spent, made.rest_seconds,
+                                                        made.step_share, made.mfu, made.padded_mfu, made.hfu);
+    });
     method(type, "to_open_metrics", [](held_meter& m, const arguments& given) {
         m.settle(true);
         return to_open_metrics(m.of, given.text("run"));

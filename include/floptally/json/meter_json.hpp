@@ -14,6 +14,7 @@
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
+#include <floptally/step/run_account.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/version.hpp>
 
@@ -137,6 +138,18 @@ class state_reader {
     const nlohmann::json& state_;
 };
 
+[[nodiscard]] inline account_state read_account(const nlohmann::json& text) {
+    const state_reader read(text);
+    account_state account{.wall_seconds = read.number("wall_seconds"), .saved_at = read.number("saved_at")};
+    for (const auto& [name, seconds] : read.at("spent").items()) {
+        if (!seconds.is_number()) {
+            refuse("spent", {"must be names with seconds, got ", shown(seconds)});
+        }
+        account.spent.push_back({name, seconds.get<double>()});
+    }
+    return account;
+}
+
 }  // namespace detail
 
 /// A meter as JSON: last step, interval and run, null for one that has no step yet, and what they were counted by.
@@ -172,7 +185,7 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     }
 }
 
-/// The state of a meter as JSON; durations that no step had are left out.
+/// The state of a meter as JSON; durations that no step had are left out, and the account of a run that has none.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const meter_state& state) {
     const auto strings = [](const std::vector<std::uint64_t>& words) {
         nlohmann::ordered_json list = nlohmann::ordered_json::array();
@@ -189,20 +202,29 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
         }
     }
     const bool has_steps = state.run.step_seconds.count() != 0;
-    return {{"version", state.version},
-            {"convention", state.convention},
-            {"masks", state.masks},
-            {"words", strings(state.words)},
-            {"steps", std::to_string(done.steps)},
-            {"useful", to_string(done.useful)},
-            {"padded", to_string(done.padded)},
-            {"executed", to_string(done.executed)},
-            {"seconds", done.seconds},
-            {"gpu_seconds", done.gpu_seconds},
-            {"peak_tflop", done.peak_tflop},
-            {"min_seconds", has_steps ? state.run.step_seconds.min() : 0},
-            {"max_seconds", has_steps ? state.run.step_seconds.max() : 0},
-            {"durations", durations}};
+    nlohmann::ordered_json out{{"version", state.version},
+                               {"convention", state.convention},
+                               {"masks", state.masks},
+                               {"words", strings(state.words)},
+                               {"steps", std::to_string(done.steps)},
+                               {"useful", to_string(done.useful)},
+                               {"padded", to_string(done.padded)},
+                               {"executed", to_string(done.executed)},
+                               {"seconds", done.seconds},
+                               {"gpu_seconds", done.gpu_seconds},
+                               {"peak_tflop", done.peak_tflop},
+                               {"min_seconds", has_steps ? state.run.step_seconds.min() : 0},
+                               {"max_seconds", has_steps ? state.run.step_seconds.max() : 0},
+                               {"durations", durations}};
+    if (state.account) {
+        out["account"] = {{"wall_seconds", state.account->wall_seconds},
+                          {"saved_at", state.account->saved_at},
+                          {"spent", nlohmann::ordered_json::object()}};
+        for (const spent_time& each : state.account->spent) {
+            out["account"]["spent"][each.name] = each.seconds;
+        }
+    }
+    return out;
 }
 
 /// The state of a meter from the JSON that `to_json` wrote, bit for bit.
@@ -233,6 +255,9 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     }
     state.run.step_seconds =
         duration_histogram::from_buckets(buckets, read.number("min_seconds"), read.number("max_seconds"));
+    if (text.contains("account")) {
+        state.account = detail::read_account(text.at("account"));
+    }
     return state;
 }
 

@@ -18,6 +18,7 @@
 #include <floptally/step/detail/step_gate.hpp>
 #include <floptally/step/duration_histogram.hpp>
 #include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
@@ -124,6 +125,10 @@ class meter {
     [[nodiscard]] const step_series& interval() const { return interval_; }
     /// The totals since the meter was made, or since the run that it resumed began.
     [[nodiscard]] const step_series& run() const { return run_; }
+
+    /// The wall clock of the run and what else it was spent on; nothing before its `begin`.
+    [[nodiscard]] run_account& account() { return account_; }
+    [[nodiscard]] const run_account& account() const { return account_; }
 
     /// Percentiles of the times of this process's steps after the first ones (`leave_out`).
     [[nodiscard]] duration_percentiles step_percentiles() const { return percentiles(steady_seconds_, warm_up_); }
@@ -271,6 +276,7 @@ class meter {
     std::uint64_t steps_here_ = 0;
     duration_histogram steady_seconds_;
     std::optional<mixed_precision> precisions_;
+    run_account account_;
 };
 
 }  // namespace floptally

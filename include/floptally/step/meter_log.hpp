@@ -10,6 +10,7 @@
 #include <floptally/step/duration_histogram.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/mixed_precision.hpp>
+#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
@@ -98,7 +99,7 @@ class metric_list {
 }
 
 /// Rates of an interval or a run, and the spread of its step times: "train/step_seconds_p50", "…_p95", "…_min",
-/// "…_max".
+/// "…_max". Of a run whose wall clock is kept, "train/wall_seconds", "train/goodput_pct" and "train/mfu_wall_pct".
 [[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const step_series& done,
                                                  std::string_view prefix = "train/") {
     detail::metric_list list(steps, prefix);
@@ -108,6 +109,12 @@ class metric_list {
     list.add("step_seconds_min", done.step_seconds.min());
     list.add("step_seconds_max", done.step_seconds.max());
     list.add("steps", static_cast<double>(done.totals.steps));
+    if (&done == &steps.run() && steps.account().has_begun()) {
+        const goodput made = goodput_of(done.totals, steps.account());
+        list.add("wall_seconds", made.wall_seconds);
+        list.add("goodput_pct", 100 * made.step_share);
+        list.add("mfu_wall_pct", 100 * made.mfu);
+    }
     return list.take();
 }
 

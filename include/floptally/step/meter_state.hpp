@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,6 +11,7 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/integer/flops.hpp>
 #include <floptally/step/meter.hpp>
+#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/version.hpp>
@@ -24,8 +26,9 @@ struct meter_state {
     std::string version{};
     std::string convention{};
     std::vector<std::string> masks{};
-    std::vector<std::uint64_t> words{};  ///< of the tally
-    step_series run{};                   ///< without its tally, which is in `masks` and `words`
+    std::vector<std::uint64_t> words{};      ///< of the tally
+    step_series run{};                       ///< without its tally, which is in `masks` and `words`
+    std::optional<account_state> account{};  ///< where the run's wall clock is kept
 };
 
 /// The state of a meter's run.
@@ -37,6 +40,9 @@ struct meter_state {
     }
     state.words.assign(run.totals.batch.words().begin(), run.totals.batch.words().end());
     state.run.totals.batch = tally{};
+    if (source.account().has_begun()) {
+        state.account = source.account().state();
+    }
     return state;
 }
 
@@ -63,6 +69,9 @@ inline void resume(meter& into, const meter_state& state) {
     step_series run = state.run;
     run.totals.batch = tally::from_words(into.model().masks(), state.words);
     into.resume(run);
+    if (state.account) {
+        into.account().resume(*state.account);
+    }
 }
 
 }  // namespace floptally

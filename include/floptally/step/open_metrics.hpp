@@ -15,6 +15,7 @@
 #include <floptally/integer/flops.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/step/meter.hpp>
+#include <floptally/step/run_account.hpp>
 #include <floptally/step/step_totals.hpp>
 #include <floptally/text/version.hpp>
 
@@ -64,10 +65,10 @@ class open_metrics_text {
         }
         text_.append(before == "{" ? " " : "} ").append(value).append("\n");
     }
-    void sample(double value) {
+    void sample(double value, std::initializer_list<label> labels = {}) {
         std::array<char, 32> digits{};  // the shortest text that reads back as the same number
         const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value);
-        sample(std::string_view(digits.data(), static_cast<std::size_t>(end.ptr - digits.data())));
+        sample(std::string_view(digits.data(), static_cast<std::size_t>(end.ptr - digits.data())), labels);
     }
 
     [[nodiscard]] std::string take() { return std::move(text_.append("# EOF\n")); }
@@ -111,6 +112,14 @@ class open_metrics_text {
     text.family("peak_flops", "counter", "", "FLOPs that all GPUs could have computed in it, at their peak.");
     text.sample(done.peak_tflop * 1e12);
 
+    if (steps.account().has_begun()) {
+        text.family("wall_seconds", "counter", "seconds", "Wall clock of the run, its restarts among it.");
+        text.sample(steps.account().wall_seconds());
+        text.family("spent_seconds", "counter", "seconds", "Wall clock that was spent on something besides steps.");
+        for (const spent_time& each : steps.account().spent()) {
+            text.sample(each.seconds, {{"on", each.name}});
+        }
+    }
     constexpr std::pair<view, std::string_view> views[] = {
         {view::useful, "useful"}, {view::padded, "padded"}, {view::executed, "executed"}};
     text.family("flops", "counter", "", "Floating-point operations, by component and view.");
