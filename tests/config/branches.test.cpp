@@ -38,6 +38,10 @@ namespace pages = floptally::detail::pages;
 constexpr const char* remote =
     "the class is code beside the checkpoint, which cannot be run here, and the published files all say it so";
 
+constexpr const char* of_kernels =
+    "its class runs on kernels of a GPU alone; tests/python/test_adopt_rl.py has the class or the golden that does the "
+    "same";
+
 constexpr const char* refused = "a name that a condition alone asks for, and the other way is an error";
 
 /// The configs that goldens compare with real models, and those of HSTU.
@@ -390,6 +394,11 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
         {"exaone:7 ?? null", remote},
         {"exaone:8 ?? null", remote},
         {"internlm2:4 ?? null", remote},
+        {"codonfm:9 line", of_kernels},
+        {"codonfm:10 line", of_kernels},
+        {"nv_esm:7 line", of_kernels},
+        {"nv_esm:8 line", of_kernels},
+        {"nv_esm:10 line", of_kernels},
         {"minicpm:5 ?? null", remote},
         {"minicpm:6 ? yes", remote},
         {"base:23 or right yes", "no class that attends both ways where it is asked takes the word \"all\""},

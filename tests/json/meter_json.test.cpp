@@ -156,6 +156,33 @@ TEST_CASE("A run goes on from JSON bit for bit") {
     CHECK(fresh.run().totals.steps == 0);
 }
 
+TEST_CASE("the account of a run goes through JSON, and is there only where a run has one") {
+    CHECK_FALSE(state_json().contains("account"));
+    double now = 1.7e9 + 1.0 / 3;
+    meter m(model(), floptally::conventions::exact, {}, {.gpus = 1, .peak_tflops = 989});
+    m.account() = floptally::run_account([&now] { return now; });
+    m.account().begin();
+    fill(m);
+    now += 10.1;
+    m.account().spend("evaluation", 0.1);
+    m.account().spend("a \"name\"", 1.0 / 3);
+    const floptally::meter_state saved = floptally::state_of(m);
+    json text = json::parse(floptally::to_json(saved).dump());
+    CHECK(*floptally::read_meter_state(text).account == *saved.account);
+    const auto problem = [&text](const char* key, const json& bad) {
+        json state = text;
+        state["account"][key] = bad;
+        return error_of([&] { return floptally::read_meter_state(state).words.size(); });
+    };
+    CHECK(problem("saved_at", "x") == "saved_at: must be a number, got \"x\"");
+    CHECK(problem("spent", 5) == "spent: must be a list, got 5");
+    CHECK(problem("spent", json::array({json::array({"data", "1"})})) ==
+          "spent: must be pairs of a name and seconds, got [\"data\",\"1\"]");
+    text["account"].erase("wall_seconds");
+    CHECK(error_of([&] { return floptally::read_meter_state(text).words.size(); }) ==
+          "wall_seconds: is missing in the state of a meter");
+}
+
 TEST_CASE("A state that is mistyped, incomplete or out of range is an error that names the key") {
     const auto problem = [](const std::function<void(json&)>& change) {
         json state = state_json();

@@ -141,11 +141,11 @@ class state_reader {
 [[nodiscard]] inline account_state read_account(const nlohmann::json& text) {
     const state_reader read(text);
     account_state account{.wall_seconds = read.number("wall_seconds"), .saved_at = read.number("saved_at")};
-    for (const auto& [name, seconds] : read.at("spent").items()) {
-        if (!seconds.is_number()) {
-            refuse("spent", {"must be names with seconds, got ", shown(seconds)});
+    for (const nlohmann::json& each : read.list("spent")) {
+        if (!each.is_array() || each.size() != 2 || !each[0].is_string() || !each[1].is_number()) {
+            refuse("spent", {"must be pairs of a name and seconds, got ", shown(each)});
         }
-        account.spent.push_back({name, seconds.get<double>()});
+        account.spent.push_back({each[0].get<std::string>(), each[1].get<double>()});
     }
     return account;
 }
@@ -219,9 +219,9 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     if (state.account) {
         out["account"] = {{"wall_seconds", state.account->wall_seconds},
                           {"saved_at", state.account->saved_at},
-                          {"spent", nlohmann::ordered_json::object()}};
+                          {"spent", nlohmann::ordered_json::array()}};
         for (const spent_time& each : state.account->spent) {
-            out["account"]["spent"][each.name] = each.seconds;
+            out["account"]["spent"].push_back({each.name, each.seconds});
         }
     }
     return out;
