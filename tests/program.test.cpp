@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -187,16 +188,16 @@ std::string with_conventions(std::string error) {
 
 constexpr refusal refusals[] = {
     {"",
-     "command: is missing; must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or "
+     "command: is missing; must be flops, mfu, compare, bytes, fit, waterfall, whatif, plan, models, accelerators or "
      "conventions"},
     {"bogus",
-     R"(command: must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
+     R"(command: must be flops, mfu, compare, bytes, fit, waterfall, whatif, plan, models, accelerators or conventions, got "bogus")"},
     {"--bogus",
-     R"(command: must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
+     R"(command: must be flops, mfu, compare, bytes, fit, waterfall, whatif, plan, models, accelerators or conventions, got "--bogus")"},
     {"--version x", R"(command: unexpected argument "x")"},
     {"--help flops", R"(command: unexpected argument "flops")"},
     {"''",
-     "command: is missing; must be flops, mfu, compare, bytes, waterfall, whatif, plan, models, accelerators or "
+     "command: is missing; must be flops, mfu, compare, bytes, fit, waterfall, whatif, plan, models, accelerators or "
      "conventions"},
     {"flops", "config: is missing; give --config FILE"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --convention megatron",
@@ -282,6 +283,12 @@ constexpr refusal refusals[] = {
      "accelerator: is missing; give --accelerator NAME"},
     {"bytes --config llama.json --lengths 5 --phase forward --seconds 1 --gpus 1 --accelerator Rubin",
      "memory_tbps: Rubin has no published memory bandwidth that is known here; give memory_tbps"},
+    {"fit --config llama.json --lengths 5 --zero 4",
+     R"(zero: must be one of none, optimizer, gradients, weights, got "4")"},
+    {"fit --config llama.json --lengths 5 --context-exchange p2p",
+     R"(context_exchange: must be one of ring, all_gather, ulysses, got "p2p")"},
+    {"fit --config llama.json --lengths 5 --bandwidth-tp 0",
+     R"(bandwidth_tp: must be a finite number above 0, got "0")"},
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
      "microbatches: is missing; give --microbatches N"},
     {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
@@ -1490,6 +1497,32 @@ TEST_CASE("F80, F85: a pipeline's bubble and imbalance are in time, of any stage
     CHECK(near(share_of(loads, "bubble"), expected.bubble));
 }
 
+TEST_CASE("fit: what a rank of each stage holds and sends") {
+    const json made = run_json(
+        "fit --config llama.json --lengths 64,64 --dp 2 --tp 2 --pp 2 --zero optimizer --sequence-parallel true "
+        "--microbatches 4 "
+        "--bandwidth-tp 400 --memory-gib 1");
+    REQUIRE(made["stages"].size() == 2);
+    for (const json& stage : made["stages"]) {
+        std::uint64_t sum = 0;
+        for (const char* kind : {"weights", "gradients", "optimizer", "activations", "logits", "cache"}) {
+            sum += number(stage["held"][kind]);
+        }
+        CHECK(sum == number(stage["held"]["total"]));
+        CHECK(stage["activations_unsaid"].empty());
+        std::map<std::string, std::uint64_t> groups;
+        for (const json& row : stage["sent"]) {
+            groups[row["group"]] += number(row["bytes"]);
+        }
+        for (const json& group : stage["groups"]) {
+            CHECK(number(group["bytes"]) == groups[group["group"]]);
+            CHECK(group.contains("seconds") == (group["group"] == "tp"));
+        }
+    }
+    const std::string table = run("fit --config llama.json --lengths 64 --memory-gib 0.000001").out;
+    CHECK(table.find("does not fit: ") != std::string::npos);
+}
+
 TEST_CASE("bytes: weights, gradients, activations and cache beside FLOPs, and an MBU") {
     const json counted = run_json("bytes --config llama.json --lengths 100,28 --batches 2 --gradient-bits 32");
     const json parameters = run_json("flops --config llama.json --lengths 5")["parameters"]["total"];
@@ -1569,12 +1602,11 @@ TEST_CASE("waterfall: what is bound by memory, where a bandwidth is known") {
         line(known)["assumed"] ==
         "what bytes need at 3.35 TB/s beyond their FLOPs; weights read 1 time a pass, since the number of microbatches "
         "is not known: at least");
-    // A waterfall of adapters has no bytes, unless they are asked for.
+    // A waterfall of adapters has theirs.
     const std::string adapters =
         "waterfall --config llama.json --lengths 100 --seconds 1 --gpus 1 "
         "--rules '*=frozen,*/q_proj=lora4' --accelerator 'H100 SXM'";
-    CHECK(line(run_json(adapters))["known"] == false);
-    CHECK(line(run_json(adapters + " --memory-tbps 3"))["known"] == true);
+    CHECK(line(run_json(adapters))["known"] == true);
 }
 
 TEST_CASE("whatif: other choices at the kernels that the step has, and a bound") {

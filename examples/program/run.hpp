@@ -24,6 +24,7 @@
 #include "bytes.hpp"
 #include "compare.hpp"
 #include "count.hpp"
+#include "fit.hpp"
 #include "measure.hpp"
 #include "plan.hpp"
 #include "waterfall.hpp"
@@ -145,6 +146,7 @@ inline constexpr command commands[] = {
     {"compare", "the same step by every convention, and whose number a dashboard shows", add_compare_options,
      run_compare},
     {"bytes", "what a batch moves through memory, and FLOPs for each byte", add_bytes_options, run_bytes},
+    {"fit", "what a rank of each pipeline stage holds and sends", add_fit_options, run_fit},
     {"waterfall", "where the MFU went: the step's time, from the peak down", add_waterfall_options, run_waterfall},
     {"whatif", "the same step with other choices, at the kernels that it has", add_whatif_options, run_whatif},
     {"plan", "days and GPU hours of a training run", add_plan_options, run_plan},
@@ -199,7 +201,7 @@ inline std::string run(int argc, char** argv) {
             continue;
         }
         cxxopts::Options options("floptally " + std::string(name), std::string(known.summary));
-        options.add_options()("format", "table or json; bytes and waterfall have markdown too",
+        options.add_options()("format", "table or json; bytes, fit and waterfall have markdown too",
                               cxxopts::value<std::string>(), "FORMAT")("h,help", "this text");
         if (known.add_options != nullptr) {
             known.add_options(options);

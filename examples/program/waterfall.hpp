@@ -149,14 +149,11 @@ inline std::vector<floptally::work_at_peak> read_work(const arguments& args, con
 }
 
 /// The time that components need at the memory's bandwidth, where that is known; each of the microbatches reads the
-/// weights. Bytes of adapters are not counted.
+/// weights.
 inline std::optional<floptally::time_at_memory> read_memory(const arguments& args, const floptally::model_config& model,
                                                             const floptally::training_plan& plan,
                                                             const std::vector<floptally::work_at_peak>& work,
                                                             std::uint64_t microbatches) {
-    const bool adapts = std::any_of(
-        plan.weights.begin(), plan.weights.end(),
-        [](const floptally::weight_setting& setting) { return setting.state == floptally::weight_state::lora; });
     const auto tbps = memory_tbps_of(args);
     const std::vector<floptally::time_apart> apart =
         args.text("apart") ? parse_times(*args.text("apart")) : std::vector<floptally::time_apart>{};
@@ -164,7 +161,7 @@ inline std::optional<floptally::time_at_memory> read_memory(const arguments& arg
         args.text("trace") || std::any_of(apart.begin(), apart.end(), [](const floptally::time_apart& time) {
             return floptally::kind_of(time) == floptally::apart_kind::elementwise;
         });
-    if (!tbps || (adapts && !args.text("memory-tbps"))) {
+    if (!tbps) {
         return {};
     }
     const bool is_said = args.text("batches") || microbatches != 0;
