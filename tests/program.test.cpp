@@ -287,8 +287,8 @@ constexpr refusal refusals[] = {
      R"(zero: must be one of none, optimizer, gradients, weights, got "4")"},
     {"fit --config llama.json --lengths 5 --context-exchange p2p",
      R"(context_exchange: must be one of ring, all_gather, ulysses, got "p2p")"},
-    {"fit --config llama.json --lengths 5 --bandwidth-tp 0",
-     R"(bandwidth_tp: must be a finite number above 0, got "0")"},
+    {"fit --config llama.json --lengths 5 --network-gbps tp=0",
+     R"(network_gbps: must be a finite number above 0, got "0")"},
     {"whatif --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --then-pp 2",
      "microbatches: is missing; give --microbatches N"},
     {"plan --config llama.json --lengths 5 --tokens 1.5 --gpus 4 --peak-tflops 9 --mfu 40",
@@ -1501,7 +1501,7 @@ TEST_CASE("fit: what a rank of each stage holds and sends") {
     const json made = run_json(
         "fit --config llama.json --lengths 64,64 --dp 2 --tp 2 --pp 2 --zero optimizer --sequence-parallel true "
         "--microbatches 4 "
-        "--bandwidth-tp 400 --memory-gib 1");
+        "--network-gbps tp=400 --memory-gib 1");
     REQUIRE(made["stages"].size() == 2);
     for (const json& stage : made["stages"]) {
         std::uint64_t sum = 0;

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <fmt/format.h>
-#include <iterator>
 #include <string>
 
 #include <floptally/bytes/fit_report.hpp>
@@ -14,17 +13,13 @@
 #include "arguments.hpp"
 #include "bytes.hpp"
 #include "count.hpp"
+#include "network.hpp"
 #include "ranks.hpp"
 
 /// @file
 /// `floptally fit`: what a rank of each pipeline stage holds and sends, with a microbatch like this one.
 
 namespace program {
-
-/// Groups whose bandwidth may be given.
-inline constexpr floptally::parallel_axis bandwidth_groups[] = {
-    floptally::parallel_axis::tp, floptally::parallel_axis::cp, floptally::parallel_axis::dp,
-    floptally::parallel_axis::pp, floptally::parallel_axis::ep};
 
 inline void add_fit_options(cxxopts::Options& options) {
     add_flops_options(options);
@@ -60,11 +55,8 @@ inline void add_fit_options(cxxopts::Options& options) {
         "no-fused-elementwise", "norms and gates keep what they made in between")(
         "hidden-dropout", "its masks are kept")("attention-dropout", "likewise")(
         "memory-gib", "of one GPU: says whether it fits", cxxopts::value<std::string>(), "X");
-    auto links = options.add_options("Bandwidth");
-    for (const floptally::parallel_axis group : bandwidth_groups) {
-        links(fmt::format("bandwidth-{}", floptally::name_of(group)), "GB/s that a rank sends over the group",
-              cxxopts::value<std::string>(), "X");
-    }
+    options.add_options("Network")("network-gbps", "GB/s that a rank sends, of all groups or tp=400,dp=50",
+                                   cxxopts::value<std::string>(), "LIST");
 }
 
 inline floptally::optimizer_state optimizer_named(const std::string& name) {
@@ -109,13 +101,8 @@ inline std::string run_fit(const arguments& args) {
     if (const auto layers = args.text("layers-of-chunks")) {
         how.ranks.layers_of_chunks = parse_loads(*layers, "layers_of_chunks");
     }
-    floptally::group_bandwidths bandwidths;
-    for (const floptally::parallel_axis group : bandwidth_groups) {
-        const std::string option = fmt::format("bandwidth-{}", floptally::name_of(group));
-        if (const auto given = args.text(option)) {
-            bandwidths = bandwidths.with(group, parse_positive(*given, arguments::field(option)));
-        }
-    }
+    const auto network = args.text("network-gbps");
+    const floptally::group_bandwidths bandwidths = network ? parse_bandwidths(*network) : floptally::group_bandwidths{};
     floptally::fit_report made = floptally::fit_of(
         model.parts, counted.batch, sizes, counted.plan, how,
         static_cast<floptally::context_exchange>(args.choice("context-exchange", floptally::context_exchange_names)),
