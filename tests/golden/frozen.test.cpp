@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Real models of which only parts train, against PyTorch's FlopCounterMode (generate_frozen.py).
+// Real models of which only parts train, against PyTorch's FlopCounterMode (generate_frozen.py,
+// generate_diffusion_lora.py).
 
 #include <cstddef>
 #include <cstdint>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <floptally/conventions/all.hpp>
 #include <floptally/count/flop_counter.hpp>
@@ -53,6 +55,27 @@ TEST_CASE("M7: real models with frozen weights and LoRA run what the plan says, 
                            .keys = model["encoder_length"].get<std::uint32_t>()});
         for (int i = 0; i < model["images"].get<int>(); ++i) {
             batch.add(config.towers.at(0).image.value());
+        }
+        const breakdown work = folded.evaluate(batch);
+        CHECK(to_string(work.get(view::useful, phase::forward)) ==
+              std::to_string(model["forward"].get<std::uint64_t>()));
+        CHECK(to_string(work.backward(view::useful)) == std::to_string(model["backward"].get<std::uint64_t>()));
+    }
+}
+
+TEST_CASE("D3: transformers of diffusers with LoRA on their attention run what the plan says, to the integer") {
+    const json cases = golden("diffusion_lora.json");
+    REQUIRE(cases.size() >= 18);
+    const json rules = json::parse(R"([{"weights": "*", "state": "frozen"},
+                                       {"weights": "attention.*", "state": "lora", "rank": 4}])");
+    for (const json& model : cases) {
+        INFO(model["id"]);
+        const model_config config = read_config(model["config"]);
+        const flop_counter folded(config.parts, conventions::torch_flop_counter, plan_with(rules));
+        tally batch{folded.masks()};
+        for (std::size_t k = 0; k < model["grids"].size(); ++k) {
+            const auto sides = model["grids"][k].get<std::vector<std::uint32_t>>();
+            batch.add(grid{sides.at(0), sides.at(1), sides.at(2), model["texts"][k].get<std::uint32_t>()});
         }
         const breakdown work = folded.evaluate(batch);
         CHECK(to_string(work.get(view::useful, phase::forward)) ==
