@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <fmt/format.h>
@@ -97,9 +98,13 @@ inline std::string run_plan(const arguments& args) {
     const double batches = static_cast<double>(tokens) / static_cast<double>(of_batch);
     std::vector<spent_share> spent;
     double wall = 1;  // for each second of a step
-    for (const std::string& each : args.repeated("spent")) {
-        spent.push_back(parse_spent(each));
-        wall += spent.back().share;
+    for (const std::string& texts : args.repeated("spent")) {
+        for (std::size_t first = 0; first <= texts.size();) {
+            const std::size_t comma = std::min(texts.find(',', first), texts.size());
+            spent.push_back(parse_spent(std::string_view(texts).substr(first, comma - first)));
+            wall += spent.back().share;
+            first = comma + 1;
+        }
     }
     const std::optional<std::string> price_text = args.text("price");
     const std::optional<double> price = price_text ? std::optional(parse_positive(*price_text, "price")) : std::nullopt;
