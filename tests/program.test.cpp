@@ -1828,7 +1828,7 @@ TEST_CASE("plan: what the wall clock goes to besides steps, and what it costs") 
     CHECK(near(made["6ND"]["price"], plain["6ND"]["gpu_hours"].get<double>() * wall * 2.5));
     CHECK(near(run_json(base + "--price 2.5")["exact"]["price"], plain["exact"]["gpu_hours"].get<double>() * 2.5));
     const std::string table = run(base + "--spent data=2% --price 2").out;
-    CHECK(table.find("steps (goodput)                98.04 %") != std::string::npos);
+    CHECK(table.find("steps (goodput)              98.04 %") != std::string::npos);
     CHECK(table.find(" at 2 an hour of a GPU\n") != std::string::npos);
 }
 
