@@ -139,7 +139,7 @@ class run_account {
     std::vector<spent_time> spent_{};
 };
 
-/// What a run made of its wall clock.
+/// The account of what a run made of its wall clock.
 struct goodput {
     double wall_seconds = 0;
     double step_seconds = 0;
