@@ -10,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include <floptally/step/experiment_table.hpp>
 #include <floptally/step/throughput_log.hpp>
 
 #include "catch2.hpp"

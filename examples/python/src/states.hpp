@@ -4,7 +4,6 @@
 #include <tuple>
 
 #include <floptally/descriptors/model_part.hpp>
-#include <floptally/step/experiment_table.hpp>
 #include <floptally/step/throughput_log.hpp>
 
 #include "classes.hpp"
