@@ -5,13 +5,19 @@
 
 #include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/rule.hpp>
+#include <floptally/rules/statistic_rule.hpp>
 
 /// An image that a model takes: its sides divide by every merge size of the zoo; of a model with a table of its patches
-/// it has as many as that says.
+/// it has as many as that says, and of one whose patches have several frames enough of these; a text that it is
+/// attended with has 7 tokens.
 template <class Masks>
 [[nodiscard]] floptally::grid some_image(const Masks& masks, std::uint32_t frames = 1) {
     floptally::grid image{frames, 24, 24};
     for (const floptally::rule& units : masks) {
+        if (units.problem_of(image) == floptally::grid_problem::leaves_nothing) {
+            image.t *= 2;
+        }
+        image.keys = units.reads_other_side() ? 7 : image.keys;
         if (units.is<floptally::unit_rules::listed_units>()) {
             image.h = 1;
             image.w = static_cast<std::uint32_t>(units.as<floptally::unit_rules::listed_units>().patches);
