@@ -212,7 +212,7 @@ TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
     constexpr std::uint32_t longest = detail::plain_limit - 1;
     std::vector<std::uint32_t> lengths(std::size_t{8192} * 256 * detail::group_size, 0);
     for (std::size_t i = 0; i < lengths.size(); ++i) {
-        lengths[i] = i / detail::group_size % 256 == 5 ? longest : 0;
+        lengths[i] = i / detail::group_size % 256 == 5 ? longest : 1;
     }
     const mask_set masks{mask::window(longest, longest - 1), mask::window(longest / 2, -1), mask::sliding_window(400)};
     tally host{masks};
