@@ -179,6 +179,21 @@ def test_f37_the_numbers_of_the_bars_are_those_of_the_headline() -> None:
     assert executed.axes[0].get_title(loc="left") == f"mistral: {step.executed_total / 1e15:.2f} PFLOP executed"
 
 
+def test_points_of_a_roofline_are_components_under_their_roof() -> None:
+    moved = floptally.flops(CONFIG, lengths=[4096]).bytes()
+    figure = plots.roofline(moved, peak_tflops=989, memory_tbps=3.35)
+    axes = figure.axes[0]
+    with_flops = {name: one for name, one in moved.components.items() if one.flops}
+    points = {text.get_text().split("  ")[0]: text.xy for text in axes.texts}
+    assert set(points) == set(with_flops)
+    for name, (intensity, height) in points.items():
+        assert intensity == pytest.approx(with_flops[name].flops / with_flops[name].total)
+        assert height == pytest.approx(min(989, 3.35 * intensity))
+    assert overlaps(figure) == [] and "norm" in figure.get_supxlabel()
+    decode = floptally.flops(CONFIG, new_tokens=[(1, 900)], plan=floptally.Plan(phase="forward")).bytes()
+    assert all(y < 989 for _, y in (text.xy for text in plots.roofline(decode, peak_tflops=989, memory_tbps=3.35).axes[0].texts))
+
+
 def waterfalls() -> list[floptally.Waterfall]:
     """A usual one; one with names of a caller's, a gain, much that is not known; one with nothing but a peak and kernels."""
     work = floptally.flops(CONFIG, plan=floptally.Plan(recompute="full"), lengths=[512, 9000], row_length=20000)
@@ -387,6 +402,8 @@ def test_what_cannot_be_shown_is_an_error() -> None:
         (lambda: plots.waterfall({}), 'made: must be a Waterfall or its to_dict(), got a dict without its "lines"'),
         (lambda: plots.waterfall(waterfalls()[0], theme="blue"), 'theme: must be "light" or "dark", got "blue"'),
         (lambda: plots.waterfall(waterfalls()[0], width=1), "width: must be from 3 to 40 inches, got 1"),
+        (lambda: plots.roofline({}, peak_tflops=1, memory_tbps=1), 'made: must be a Bytes or its to_dict(), got a dict'),
+        (lambda: plots.roofline(step.bytes(), peak_tflops=0, memory_tbps=1), "peak_tflops: must be a finite number above 0"),
         (lambda: plots.comparison_bars([]), "rows: must have at least one run"),
         (lambda: plots.kernel_heatmap(kernel_results(), show="time"), 'show: must be "tflops", "mfu_pct" or'),
     ]
@@ -412,6 +429,7 @@ def every_picture(theme: Any, **axes: Any) -> dict[str, Any]:
         "utilization_over_time": plots.utilization_over_time(log, theme=theme),
         "comparison_bars": plots.comparison_bars([Row("a", 200, 220), Row("b", 3, 90)], theme=theme),
         "kernel_heatmap": plots.kernel_heatmap(kernel_results(), theme=theme),
+        "roofline": plots.roofline(step.bytes(), peak_tflops=989, memory_tbps=3.35, theme=theme),
         "waterfall": plots.waterfall(step.measure(4, gpus=1, accelerator="H100 SXM").waterfall(), theme=theme),
     }
 

@@ -50,6 +50,7 @@ from ._core import (
 from ._conventions import Convention, conventions
 from ._cost import cost
 from ._device import DeviceTally
+from ._fit import Fit, Sent, StageFit
 from ._from_torch import from_torch
 from ._goodput import Goodput
 from ._passes import PassRate, StepPasses, StepWork, TimedPass
@@ -98,6 +99,7 @@ __all__ = [
     "Error",
     "ExchangeBuffer",
     "ExchangePlan",
+    "Fit",
     "Goodput",
     "LayoutSearch",
     "LeftOut",
@@ -121,6 +123,8 @@ __all__ = [
     "RankLine",
     "Row",
     "Scope",
+    "Sent",
+    "StageFit",
     "StateBytes",
     "StepModule",
     "StepPasses",

@@ -15,6 +15,7 @@ from ._bytes import Bytes
 from ._comparison import Comparison
 from ._conventions import Convention
 from ._errors import Error as Error, LeftOut as LeftOut, Overflow as Overflow
+from ._fit import Fit
 from ._goodput import Goodput, Spending
 from ._later import MeteredStep
 from ._passes import Passes, StepPasses, StepWork, TimedPass
@@ -22,7 +23,8 @@ from ._shares import LogitsBytes, ModuleUtilization, Packing, ProbedStep, RankEx
 from ._types import ConfigLike, Costs, DeviceArray, Flags, Grids, HstuSequences, Integers, Later, Logits, MemoryBackend, NewTokens, PageLike, Reducer, Requests, TimesComponents
 from ._waterfall import Waterfall
 from ._words import (
-    Axis, BalanceMode, BalanceSeed, ContextSplit, ConventionName, CountedFor, CountedView, FewKvHeads, IndexerTraining,
+    Axis, BalanceMode, BalanceSeed, ContextExchange, ContextSplit, ConventionName, CountedFor, CountedView, FewKvHeads,
+    IndexerTraining,
     LatentAttention, LogitTokens, OptimizerName, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind,
     Schedule, ScopeName, Share, Span, Split, Statistic, Tower, ViewName, WeightState, ZeroStates,
 )  # fmt: skip
@@ -813,6 +815,56 @@ class Breakdown:
                 a list of a path for each rank, whose waiting is told apart from transfer. What it says of the step is
                 in the lines, but for what is given.
             modules: components of modules in the trace, before the usual ones: "*.mixer=mamba".
+        """
+    def fit(
+        self,
+        *,
+        dp: int = 1,
+        cp: int = 1,
+        tp: int = 1,
+        pp: int = 1,
+        vpp: int = 1,
+        ep: int = 1,
+        sequence_parallel: bool = False,
+        context_exchange: ContextExchange = "ring",
+        zero: ZeroStates = "none",
+        microbatches: int = 1,
+        layers_of_chunks: Sequence[int] | None = None,
+        optimizer: OptimizerName = "adamw",
+        weight_bits: int = 16,
+        gradient_bits: int = 16,
+        activation_bits: int = 16,
+        cache_bits: int = 16,
+        logits_bits: int = 16,
+        cached_tokens: int = 0,
+        flash_attention: bool = True,
+        fused_elementwise: bool = True,
+        hidden_dropout: bool = False,
+        attention_dropout: bool = False,
+        network_gbps: float | Mapping[str, float] | None = None,
+        memory_gib: float | None = None,
+    ) -> Fit:
+        """What a rank of each pipeline stage holds and sends, where this work is one microbatch of a replica.
+
+        docs/bytes.md says what is held and sent. `str()` is a table, as the program `floptally fit` prints it.
+
+        Args:
+            dp, cp, tp, pp, vpp, ep: ranks along each axis, as in `ParallelLayout`.
+            sequence_parallel: tensor parallel ranks share the tokens between their matrices.
+            context_exchange: ring, all_gather or ulysses.
+            zero: states that data parallel ranks split: none, optimizer, gradients or weights.
+            microbatches: of each replica in a step.
+            layers_of_chunks: of each chunk of the pipeline, in forward order; equally many where it is not given.
+            optimizer: adamw, adamw_without_master, adamw_8bit, muon, sgd or sgd_momentum.
+            weight_bits, gradient_bits, activation_bits, cache_bits: of an element.
+            logits_bits: of all that the loss keeps of a logit.
+            cached_tokens: whose keys and values a rank keeps.
+            flash_attention: else the probabilities of all pairs are kept.
+            fused_elementwise: else norms and gates keep what they made in between.
+            hidden_dropout, attention_dropout: their masks are kept.
+            network_gbps: 10^9 bytes that a rank sends a second, of all groups or {"tp": …, "dp": …}; each group that has one has
+                a time.
+            memory_gib: of one GPU; the table says whether it fits.
         """
     def bytes(
         self,
@@ -1690,6 +1742,35 @@ def _coefficient_hash(cost: Cost, convention: str, plan: Plan | None) -> int:
     """A hash of what a cost counts by a convention and a plan."""
 def _conventions() -> list[tuple[ConventionName, str]]:
     """Name and summary of every convention."""
+def _fit(
+    work: Breakdown,
+    *,
+    dp: int = 1,
+    cp: int = 1,
+    tp: int = 1,
+    pp: int = 1,
+    vpp: int = 1,
+    ep: int = 1,
+    sequence_parallel: bool = False,
+    context_exchange: ContextExchange = "ring",
+    zero: ZeroStates = "none",
+    microbatches: int = 1,
+    layers_of_chunks: Sequence[int] | None = None,
+    optimizer: OptimizerName = "adamw",
+    weight_bits: int = 16,
+    gradient_bits: int = 16,
+    activation_bits: int = 16,
+    cache_bits: int = 16,
+    logits_bits: int = 16,
+    cached_tokens: int = 0,
+    flash_attention: bool = True,
+    fused_elementwise: bool = True,
+    hidden_dropout: bool = False,
+    attention_dropout: bool = False,
+    network_gbps: Mapping[str, float] | None = None,
+    memory_gib: float | None = None,
+) -> tuple[str, str, str]:
+    """The JSON of a fit, its table, and the JSON of that."""
 def _require_same_plan(plan: ExchangePlan, reducer: Reducer) -> None:
     """Raises on all ranks where their plans differ."""
 def _prepare_together(prepare: Callable[[], object], *, rank: int, reducer: Reducer) -> None:

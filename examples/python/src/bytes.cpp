@@ -3,9 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include <floptally/bytes/byte_counter.hpp>
+#include <floptally/bytes/fit_report.hpp>
 #include <floptally/bytes/request_bytes.hpp>
 #include <floptally/bytes/step_bytes.hpp>
 #include <floptally/json/byte_json.hpp>
+#include <floptally/json/fit_json.hpp>
 
 #include "classes.hpp"
 
@@ -127,6 +129,61 @@ py::tuple utilization_of_memory(const counted_work& work, const arguments& given
     return py::make_tuple(used.mbu, used.is_at_most, used.uniform);
 }
 
+memory_options memory_options_of(const arguments& given) {
+    constexpr const char* zero_words[] = {"none", "optimizer", "gradients", "weights"};
+    memory_options how{.sharded = from_word<zero_stage>(given.text("zero"), "zero", zero_words),
+                       .bits = byte_choice_of(given).bits,
+                       .kernels = {.flash_attention = given.flag("flash_attention"),
+                                   .fused_elementwise = given.flag("fused_elementwise"),
+                                   .hidden_dropout = given.flag("hidden_dropout"),
+                                   .attention_dropout = given.flag("attention_dropout")},
+                       .logits_bits = given.count("logits_bits", 1, 256),
+                       .microbatches = given.count("microbatches", 1, std::uint64_t{1} << 20U),
+                       .cached_tokens = given.count("cached_tokens", 0, std::uint64_t{1} << 40U)};
+    const char* names[std::size(optimizer_states::all)];
+    for (std::size_t i = 0; i < std::size(names); ++i) {
+        names[i] = optimizer_states::all[i].name;
+    }
+    how.optimizer = optimizer_states::all[from_word<std::size_t>(given.text("optimizer"), "optimizer", names)];
+    how.ranks.tensor.sequence_parallel = given.flag("sequence_parallel");
+    if (given.some("layers_of_chunks")) {
+        for (const py::handle layers : py::list(given["layers_of_chunks"])) {
+            how.ranks.layers_of_chunks.push_back(to_count(layers, "layers_of_chunks"));
+        }
+    }
+    return how;
+}
+
+/// The JSON of a fit, its table, and the JSON of that.
+py::tuple fit_of_work(const counted_work& work, const arguments& given) {
+    const auto ranks = [&](const char* size) { return given.count(size, 1, std::uint64_t{1} << 20U); };
+    group_bandwidths bandwidths;
+    if (given.some("network_gbps")) {
+        for (const auto& [group, gbps] : py::dict(given["network_gbps"])) {
+            const auto axis =
+                from_word<parallel_axis>(to_text(group, "network_gbps"), "network_gbps", parallel_axis_names);
+            bandwidths = bandwidths.with(axis, to_number(gbps, "network_gbps"));
+        }
+    }
+    fit_report made =
+        fit_of(work.as->model->parts, work.batch,
+               {.dp = ranks("dp"),
+                .cp = ranks("cp"),
+                .tp = ranks("tp"),
+                .pp = ranks("pp"),
+                .vpp = ranks("vpp"),
+                .ep = ranks("ep")},
+               work.as->plan, memory_options_of(given),
+               from_word<context_exchange>(given.text("context_exchange"), "context_exchange", context_exchange_names),
+               bandwidths);
+    made.model_type = work.as->model->model_type;
+    if (const auto gib = given.some_number("memory_gib")) {
+        floptally::detail::require_finite_positive(*gib, "memory_gib");
+        made.memory_gib = gib;
+    }
+    return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)));
+}
+
 }  // namespace
 
 std::optional<time_at_memory> memory_of(const counted_work& work, const arguments& said, const training_plan& plan,
@@ -143,10 +200,8 @@ std::optional<time_at_memory> memory_of(const counted_work& work, const argument
             throw error("memory_tbps", std::string("is missing; ").append(name).append(" is of bytes"));
         }
     }
-    const bool adapts = std::any_of(plan.weights.begin(), plan.weights.end(),
-                                    [](const weight_setting& setting) { return setting.state == weight_state::lora; });
     const bool is_asked = static_cast<bool>(said.some("memory_tbps"));
-    if (!tbps || (!is_asked && (adapts || work.as->model->parts.empty() || !is_past_known(work)))) {
+    if (!tbps || (!is_asked && (work.as->model->parts.empty() || !is_past_known(work)))) {
         return {};
     }
     return memory_time(moved_by(work, plan, how), at_peaks, *tbps, how.batches, is_said, has_elementwise);
@@ -156,6 +211,11 @@ void bind_bytes(py::module_& module) {
     method(module.attr("Breakdown"), "bytes", [](py::handle self, const arguments& given) {
         return package_attribute("_bytes", "Bytes")(self, **given.named());
     });
+    method(module.attr("Breakdown"), "fit", [](py::handle self, const arguments& given) {
+        return package_attribute("_fit", "Fit")(self, **given.named());
+    });
+    function(module, "_fit",
+             [](const arguments& given) { return fit_of_work(given.as<const counted_work&>("work"), given); });
     method(module.attr("Cost"), "bytes", [](py::handle self, const arguments& given) {
         py::dict batch = given.named();
         py::dict bits;

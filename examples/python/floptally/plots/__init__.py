@@ -8,6 +8,7 @@ Bad input is a `floptally.Error` (a ValueError) that begins with the name of the
 
 from ..kernel_times import KernelTimes, read_kernel_times
 from .kernels import kernel_heatmap
+from .rooflines import roofline
 from .runs import comparison_bars, utilization_over_time
 from .steps import component_bars, convention_spread, convention_totals
 from .waterfalls import waterfall
@@ -20,6 +21,7 @@ __all__ = [
     "convention_totals",
     "kernel_heatmap",
     "read_kernel_times",
+    "roofline",
     "utilization_over_time",
     "waterfall",
 ]
