@@ -25,7 +25,7 @@ from ._waterfall import Waterfall
 from ._words import (
     Axis, BalanceMode, BalanceSeed, ContextExchange, ContextSplit, ConventionName, CountedFor, CountedView, FewKvHeads,
     IndexerTraining,
-    LatentAttention, LogitTokens, OptimizerName, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind,
+    LatentAttention, LogitTokens, OptimizerName, OptimizerStates, PeakKind, Phase, Precision, PrecisionName, Quality, Recompute, RowKind,
     Schedule, ScopeName, Share, Span, Split, Statistic, Tower, ViewName, WeightState, ZeroStates,
 )  # fmt: skip
 
@@ -830,7 +830,7 @@ class Breakdown:
         zero: ZeroStates = "none",
         microbatches: int = 1,
         layers_of_chunks: Sequence[int] | None = None,
-        optimizer: OptimizerName = "adamw",
+        optimizer: OptimizerStates = "adamw",
         weight_bits: int = 16,
         gradient_bits: int = 16,
         activation_bits: int = 16,
@@ -1756,7 +1756,7 @@ def _fit(
     zero: ZeroStates = "none",
     microbatches: int = 1,
     layers_of_chunks: Sequence[int] | None = None,
-    optimizer: OptimizerName = "adamw",
+    optimizer: OptimizerStates = "adamw",
     weight_bits: int = 16,
     gradient_bits: int = 16,
     activation_bits: int = 16,

@@ -17,7 +17,7 @@ Phase: TypeAlias = Literal["train", "forward", "backward"]
 #: How ranks of context parallelism attend to keys of others.
 ContextExchange: TypeAlias = Literal["ring", "all_gather", "ulysses"]
 #: What steps the weights, by what it stores.
-OptimizerName: TypeAlias = Literal["adamw", "adamw_without_master", "adamw_8bit", "muon", "sgd", "sgd_momentum"]
+OptimizerStates: TypeAlias = Literal["adamw", "adamw_without_master", "adamw_8bit", "muon", "sgd", "sgd_momentum"]
 #: Parts of the forward that the backward computes again.
 Recompute: TypeAlias = Literal["none", "full", "attention"]
 #: Tokens whose logits are computed.
