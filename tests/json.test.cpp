@@ -425,6 +425,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"axk2", 20314494976},
         {"beam", 501267599808},
         {"chinese_clip_text_model", 109482240},
+        // Its kernels need a GPU; by hand: a layer 12h² + 13h with f = 4h, h = 768, V = 69, 12 layers, embeddings with
+        // a norm Vh + 2h, a head h² + 3h + Vh + V.
+        {"codonfm", 12 * (12 * 768 * 768 + 13 * 768) + (69 * 768 + 2 * 768) + (768 * 768 + 3 * 768 + 69 * 768 + 69)},
         {"cpmant", 9517453312},
         {"dia", 1611160576},
         {"dpr", 108891648},
@@ -442,6 +445,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"markuplm", 120038144},
         {"molmo2_text", 7568929792},
         {"moshi", 6839083008},
+        {"nv_esmc", 6352005184},  // as esmc
         {"openai_privacy_filter", 1399486865},
         {"owlv2_text_model", 63134720},
         {"owlvit_text_model", 63134720},

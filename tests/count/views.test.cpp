@@ -105,15 +105,19 @@ matmul_trace::step traced(const written_model& m, const matmul_trace::sequence_l
     return step;
 }
 
-floptally::model_config model_named(const std::string& id, const floptally::read_options& options = {}) {
+json config_named(const std::string& id) {
     for (const json& one : golden("bionemo_models.json")) {
         if (one["id"] == id) {
             CHECK_FALSE(one["source"].get<std::string>().empty());
-            return floptally::read_config(one["config"], options);
+            return one["config"];
         }
     }
     FAIL("no model " << id);
     return {};
+}
+
+floptally::model_config model_named(const std::string& id, const floptally::read_options& options = {}) {
+    return floptally::read_config(config_named(id), options);
 }
 
 }  // namespace
@@ -308,6 +312,34 @@ TEST_CASE("N3: the lm_head has the real vocabulary in the useful and the padded 
     own.erase("padded_vocab_size");
     CHECK(error_of([&] { return floptally::read_config(own, padded); }) ==
           "padded_vocab_size: needs vocab_size in the config");
+}
+
+TEST_CASE("N4: configs that BioNeMo's recipes write count the same matmuls", "[views]") {
+    const matmul_trace::sequence_list real{{7}, {0}, {5}};
+    const matmul_trace::sequence_list slots{{8}, {4}, {5}};
+    const auto check = [&](const json& config, const written_model& written, std::uint64_t padded_vocabulary) {
+        const cost model = floptally::read_config(config).cost;
+        const tally batch = matmul_trace::tally_of(model.masks(), {real, slots});
+        CHECK(matmul_trace::mismatches(evaluate(model, batch), traced(written, real, written.vocabulary),
+                                       traced(written, slots, padded_vocabulary)) == "");
+    };
+    json esm = config_named("esm2-650m");
+    esm.update({{"model_type", "nv_esm"}, {"architectures", {"NVEsmForMaskedLM"}}});
+    check(esm, esm2, 64);
+    esm["padded_vocab_size"] = 40;
+    check(esm, esm2, 40);
+    check({{"model_type", "codonfm"},
+           {"architectures", {"CodonFMForMaskedLM"}},
+           {"vocab_size", 69},
+           {"hidden_size", 2048},
+           {"intermediate_size", 8192},
+           {"num_hidden_layers", 18},
+           {"num_attention_heads", 16}},
+          encodon, 69);
+    json plain{{"model_type", "esmc"}, {"num_hidden_layers", 2}};
+    json native = plain;
+    native["model_type"] = "nv_esmc";
+    CHECK(floptally::read_config(plain).cost == floptally::read_config(native).cost);
 }
 
 TEST_CASE("N4: ESM-2, Llama-3, OpenGenome2 and CodonFM count the matmuls of their configs", "[views]") {
