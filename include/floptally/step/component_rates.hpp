@@ -86,13 +86,11 @@ inline void require_times(const breakdown& work, std::span<const component_time>
                                   .useful = detail::work_of(component, view::useful, time.timed),
                                   .executed = detail::work_of(component, view::executed, time.timed)};
                 on.seconds = time.seconds;
-                const double gpu_seconds = detail::gpu_seconds_of(on);
-                const double rate = detail::divide(to_double(row.useful) / 1e12, gpu_seconds, "seconds");
-                const double executed = detail::divide(to_double(row.executed) / 1e12, gpu_seconds, "seconds");
+                const detail::work_rates rates = detail::rates_over(row.useful, row.useful, row.executed, on);
                 row.rate = component_rate{.seconds = time.seconds,
-                                          .tflops_per_gpu = rate,
-                                          .mfu = detail::divide(rate, on.peak_tflops, "peak_tflops"),
-                                          .hfu = detail::divide(executed, on.peak_tflops, "peak_tflops")};
+                                          .tflops_per_gpu = rates.tflops_per_gpu,
+                                          .mfu = rates.mfu,
+                                          .hfu = rates.hfu};
                 rows.push_back(row);
             }
         }

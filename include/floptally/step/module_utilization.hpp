@@ -137,20 +137,16 @@ inline void require_module(const step_module& entry, std::size_t index, const me
 
 [[nodiscard]] inline module_rate rate_of(const step_module& entry, const measurement& step) {
     const double seconds = entry.seconds == 0 ? step.seconds : entry.seconds;
-    const double gpu_seconds = gpu_seconds_of({seconds, entry.ranks.size(), entry.peak_tflops});
-    const auto tflops = [&](view seen) {
-        return divide(to_double(entry.work.total(seen)) / 1e12, gpu_seconds, "seconds");
-    };
-    const auto fraction = [&](view seen) { return divide(tflops(seen), entry.peak_tflops, "peak_tflops"); };
+    const work_rates rates = rates_over(entry.work, {seconds, entry.ranks.size(), entry.peak_tflops});
     return {.name = entry.name,
             .useful = entry.work.total(view::useful),
             .executed = entry.work.total(view::executed),
             .ranks = entry.ranks.size(),
             .ranks_per_replica = entry.ranks.size() / entry.data_parallel_size,
-            .tflops_per_gpu = tflops(view::useful),
-            .mfu = fraction(view::useful),
-            .padded_mfu = fraction(view::padded),
-            .hfu = fraction(view::executed)};
+            .tflops_per_gpu = rates.tflops_per_gpu,
+            .mfu = rates.mfu,
+            .padded_mfu = rates.padded_mfu,
+            .hfu = rates.hfu};
 }
 
 }  // namespace detail

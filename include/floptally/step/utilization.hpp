@@ -70,20 +70,38 @@ inline double gpu_seconds_of(const measurement& step) {
     return gpu_seconds;
 }
 
+/// The rates of some work over the time and the GPUs that it took: a step's, a component's or a module's.
+struct work_rates {
+    double mfu = 0;
+    double padded_mfu = 0;
+    double hfu = 0;
+    double tflops_per_gpu = 0;  ///< useful
+};
+
+[[nodiscard]] inline work_rates rates_over(flops useful, flops padded, flops executed, const measurement& took) {
+    const double gpu_seconds = gpu_seconds_of(took);
+    const auto rate = [&](flops work) { return divide(to_double(work) / 1e12, gpu_seconds, "seconds"); };
+    const auto fraction = [&](flops work) { return divide(rate(work), took.peak_tflops, "peak_tflops"); };
+    return {.mfu = fraction(useful),
+            .padded_mfu = fraction(padded),
+            .hfu = fraction(executed),
+            .tflops_per_gpu = rate(useful)};
+}
+
+[[nodiscard]] inline work_rates rates_over(const breakdown& work, const measurement& took) {
+    return rates_over(work.total(view::useful), work.total(view::padded), work.total(view::executed), took);
+}
+
 }  // namespace detail
 
 /// MFU, padded MFU and HFU of a step against one peak.
 [[nodiscard]] inline utilization utilize(const breakdown& work, const tally& batch, const measurement& step) {
-    const double gpu_seconds = detail::gpu_seconds_of(step);
-    const auto rate = [&](view seen) {
-        return detail::divide(to_double(work.total(seen)) / 1e12, gpu_seconds, "seconds");
-    };
-    const auto fraction = [&](view seen) { return detail::divide(rate(seen), step.peak_tflops, "peak_tflops"); };
+    const detail::work_rates rates = detail::rates_over(work, step);
     const auto tokens = static_cast<double>(batch.get(view::useful, statistic::tokens, batch.masks().main_modality()));
-    return {.mfu = fraction(view::useful),
-            .padded_mfu = fraction(view::padded),
-            .hfu = fraction(view::executed),
-            .tflops_per_gpu = rate(view::useful),
+    return {.mfu = rates.mfu,
+            .padded_mfu = rates.padded_mfu,
+            .hfu = rates.hfu,
+            .tflops_per_gpu = rates.tflops_per_gpu,
             .tokens_per_second = detail::divide(tokens, step.seconds, "seconds")};
 }
 
