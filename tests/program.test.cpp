@@ -1752,8 +1752,8 @@ TEST_CASE("F83: known times have lines, and the last one names what nobody gave;
 }
 
 TEST_CASE("compare: every convention's number, terms that lead to exact, and whose number a dashboard shows") {
-    const std::string step = "compare --config llama.json --lengths 8192 ";
-    const json all = run_json(step);
+    const std::string compared = "compare --config llama.json --lengths 8192 ";
+    const json all = run_json(compared);
     REQUIRE(all["conventions"].size() == floptally::conventions::all.size());
     CHECK(all["exact"] == "421651971833856");
     for (const json& line : all["conventions"]) {
@@ -1765,20 +1765,20 @@ TEST_CASE("compare: every convention's number, terms that lead to exact, and who
         CHECK(std::to_string(sum) == all["exact"]);
     }
     // README's table.
-    const json palm = run_json(step + "--convention palm");
+    const json palm = run_json(compared + "--convention palm");
     REQUIRE(palm["conventions"].size() == 1);
     CHECK(palm["conventions"][0]["total"] == "500256517128192");
     CHECK(palm["conventions"][0]["terms"][0] ==
           json{{"name", "embedding"}, {"flops", "-25821343383552"}, {"meaning", "the look-up of tokens as a product"}});
 
-    const json seen = run_json(step + "--observed 492.0TFLOP/s --seconds 1 --gpus 1")["observed"];
+    const json seen = run_json(compared + "--observed 492.0TFLOP/s --seconds 1 --gpus 1")["observed"];
     REQUIRE(!seen["matches"].empty());  // after it those whose executed view has QKᵀ once more, as much
     CHECK(seen["matches"][0] == json{{"name", "torch_flop_counter"}, {"view", "useful"}, {"total", "492014273560576"}});
-    CHECK(run(step + "--observed 49.75% --seconds 1 --gpus 1 --accelerator \"H100 SXM\"")
+    CHECK(run(compared + "--observed 49.75% --seconds 1 --gpus 1 --accelerator \"H100 SXM\"")
               .out.find("torch_flop_counter, useful: 492 014 273 560 576") != std::string::npos);
-    CHECK(run(step + "--observed 300TFLOP").out.find("is no convention's") != std::string::npos);
-    CHECK(run(step + "--observed 300TFLOP/s").err.rfind("floptally: error: seconds: is missing", 0) == 0);
-    CHECK(run(step + "--observed 300").err.rfind("floptally: error: observed: must be a number above 0", 0) == 0);
+    CHECK(run(compared + "--observed 300TFLOP").out.find("is no convention's") != std::string::npos);
+    CHECK(run(compared + "--observed 300TFLOP/s").err.rfind("floptally: error: seconds: is missing", 0) == 0);
+    CHECK(run(compared + "--observed 300").err.rfind("floptally: error: observed: must be a number above 0", 0) == 0);
 }
 
 TEST_CASE("plan: a run's days, exact and by 6ND") {
