@@ -165,6 +165,8 @@ def test_f79_literals_are_the_words_that_the_extension_takes() -> None:
         "ZeroStates": lambda word: cost.flops(lengths=[5]).waterfall(seconds=1, gpus=2, peak_tflops=1, pp=2, microbatches=4).best(memory_gib=80, zero=word),  # type: ignore[arg-type]
         "ContextExchange": lambda word: cost.flops(lengths=[5]).fit(context_exchange=word),  # type: ignore[arg-type]
         "OptimizerStates": lambda word: cost.flops(lengths=[5]).fit(optimizer=word),  # type: ignore[arg-type]
+        "OptimizerName": lambda word: any_.state_bytes(5, optimizer=word),
+        "FewKvHeads": lambda word: any_.Cost.on_rank(cost, floptally.ParallelLayout(rank=0, tp=2), few_kv_heads=word),
         "BalanceMode": lambda word: any_.balance([1, 2], 2, mode=word),
         "BalanceSeed": lambda word: any_.balance([1, 2], 2, seed=word),
         "ScopeName": lambda word: any_.Scope(word),

@@ -81,7 +81,7 @@ class StateBytes(NamedTuple):
 
     @property
     def total(self) -> int:
-        """All three."""
+        """Bytes of all three."""
         return sum(self)
 
 

@@ -48,7 +48,7 @@ def calculate_fwd_flops(
 
 
 def fwd_tflops_per_gpu(seqlens: Any, args: Any, world_size: int, *, convention: str | Convention | None = None) -> float:
-    """10^12 FLOPs of one forward for each GPU."""
+    """TFLOP, 10^12 FLOPs, of one forward for each GPU."""
     return calculate_fwd_flops(seqlens, args, convention=convention) / as_integer("world_size", world_size, least=1) / 1e12
 
 

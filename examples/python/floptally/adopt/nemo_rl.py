@@ -45,6 +45,7 @@ class FLOPTracker:
         plan: Plan | None = None,
         compare: bool = False,
     ) -> FLOPTracker:
+        """A tracker of the model that a config describes; without a convention and a plan it counts as NeMo-RL does."""
         made = cls(model_name)
         made._config, made._compare, made._own = config, compare, convention is None and plan is None
         made._count = Count(_own(config) if convention is None else cost(config), convention or "exact", plan)

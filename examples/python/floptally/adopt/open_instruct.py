@@ -76,9 +76,11 @@ class ModelDims:
         )
 
     def prefill_flops(self, prompt_lengths: list[int]) -> int:
+        """FLOPs of the prompts, a forward alone."""
         return self._forward.lengths(as_lengths("prompt_lengths", prompt_lengths))
 
     def decode_flops(self, prompt_lengths: list[int], response_lengths: list[int], samples_per_prompt: int = 1) -> int:
+        """FLOPs of the responses, token by token with a cache."""
         pairs = self._pairs(prompt_lengths, response_lengths, samples_per_prompt)
         if self._own:
             return self._forward.batch(new_tokens=[(response, prompt) for prompt, response in pairs])
@@ -105,6 +107,7 @@ class ModelDims:
         samples_per_prompt: int,
         num_training_gpus: int,
     ) -> dict[str, float]:
+        """{"mfu": per cent} of a step that trains on these prompts and responses."""
         pairs = self._pairs(prompt_lengths, response_lengths, samples_per_prompt)
         flops = self._trained([prompt + response for prompt, response in pairs])
         return {"mfu": self._percent(flops, "training_time", training_time, num_training_gpus)}
@@ -112,6 +115,7 @@ class ModelDims:
     def approximate_learner_utilization(
         self, total_tokens: int, avg_sequence_length: float, training_time: float, num_training_gpus: int
     ) -> dict[str, float]:
+        """{"mfu": per cent} of a step whose sequences are taken to be all of the average length."""
         if not avg_sequence_length > 0:
             raise Error("avg_sequence_length", f"must be above 0, got {avg_sequence_length!r}")
         flops = int(total_tokens / avg_sequence_length) * self._trained([int(avg_sequence_length)])

@@ -56,15 +56,18 @@ class PerfCounter:
         self.times = [*self.times, time.perf_counter()][-self.window_size :]
 
     def get_tokens_per_second(self) -> float | None:
+        """The tokens per second of the window; None before it has two steps."""
         if len(self.tokens) < 2:
             return None
         return sum(self.tokens[1:]) / (self.times[-1] - self.times[0])
 
     def get_mfu(self) -> float | None:
+        """The MFU of the window in per cent; None before it has two steps."""
         rate = self.get_tokens_per_second()
         return None if rate is None else self._mfu(rate)
 
     def get_step_tokens_per_second(self, tokens: int, fwd_bwd_time: float) -> float:
+        """The tokens per second of one step's forward and backward."""
         return tokens / as_seconds("fwd_bwd_time", fwd_bwd_time)
 
     def get_step_mfu(self, tokens: int, fwd_bwd_time: float, *, lengths: Any = None) -> float:
