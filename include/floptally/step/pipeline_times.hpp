@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -147,8 +148,9 @@ class pipeline_times {
     }
 
     [[nodiscard]] uint128 at_stated(flops work, double peak_tflops) const {
-        return peak_tflops == peak_tflops_ ? work.value()
-                                           : static_cast<uint128>(to_double(work) * (peak_tflops_ / peak_tflops) + 0.5);
+        return peak_tflops == peak_tflops_
+                   ? work.value()
+                   : static_cast<uint128>(std::floor(to_double(work) * (peak_tflops_ / peak_tflops) + 0.5));
     }
 
     /// The bits to shift out, so that all sums of a pipeline fit `kept` bits.

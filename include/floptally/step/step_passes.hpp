@@ -150,8 +150,8 @@ inline void set_rates(pass_rate& of, const gpu_time& whole) {
     if (all.gpu_seconds > wall.gpu_seconds * (1 + rounding)) {
         detail::refuse("passes", {"took ", detail::general_decimal(all.gpu_seconds, 6), " GPU-seconds of the ",
                                   detail::general_decimal(wall.gpu_seconds, 6),
-                                  " that all GPUs have in the step: gpus are those of the whole job, and a second of a "
-                                  "GPU is of one pass"});
+                                  " that all GPUs have in the step: gpus are those of the whole job, ",
+                                  "and a second of a GPU is of one pass"});
     }
     detail::set_rates(made.whole, wall);
     made.whole.lost = 1 - made.whole.mfu;

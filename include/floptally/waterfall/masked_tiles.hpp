@@ -94,6 +94,7 @@ class masked_tiles : public adds_batches<masked_tiles> {
             }
         });
         std::vector<work_at_peak> list;
+        list.reserve(work_at.size());
         for (const auto& [peak, in_vain_there] : work_at) {
             list.push_back({in_vain_there, peak});
         }
