@@ -186,8 +186,24 @@ class flop_counter {
         return totals_.begin() + words() * static_cast<std::size_t>(seen);
     }
 
-    constexpr void count(const cost& given, const training_plan& plan) {
-        const cost model = with_logits(given, plan.logits);
+    constexpr void count(const cost& model, const training_plan& plan) {
+        if (plan.logits == logit_tokens::all) {
+            fold(model, plan);
+        } else {
+            fold(with_logits(model, plan.logits), plan);
+        }
+    }
+
+    constexpr void count(const detail::array_view<model_part>& parts, const training_plan& plan,
+                         const cost& whole = {}) {
+        if (plan.logits == logit_tokens::all) {
+            fold(parts, plan, whole);
+        } else {
+            fold(with_logits(parts, plan.logits), plan, whole);
+        }
+    }
+
+    constexpr void fold(const cost& model, const training_plan& plan) {
         counted_.masks = mask_set::of_towers(model.masks());
         if (plan.needs_parts()) {
             model_part whole{.name = "model", .role = part_role::anywhere, .cost = model};
@@ -199,9 +215,7 @@ class flop_counter {
         add_totals();
     }
 
-    constexpr void count(const detail::array_view<model_part>& given, const training_plan& plan,
-                         const cost& whole = {}) {
-        const listed_parts parts = with_logits(given, plan.logits);
+    constexpr void fold(const detail::array_view<model_part>& parts, const training_plan& plan, const cost& whole) {
         const cost model = cost_of(parts);
         counted_.masks = mask_set::of_towers(model.masks());
         counted_.add_planned(parts, model, how_, plan);
