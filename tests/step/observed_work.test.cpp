@@ -75,7 +75,7 @@ TEST_CASE("the conventions and views that give a number are found", "[comparison
     CHECK(names("447.47TFLOP") == "verl, verl_2026");
     CHECK(names("430.44914TFLOP") == "exact executed");  // 421 651 971 833 856 and QKᵀ once more
     CHECK(names("300TFLOP").empty());
-    CHECK(std::string(nearest_of(observed_work_of("447TFLOP", {}), model, batch).how.name) == "verl");
+    CHECK(std::string(nearest_of(observed_work_of("447TFLOP", {}), model.compare(batch)).how.name) == "verl");
 
     // Padded rows: a counter that takes the configured length.
     batch.clear();

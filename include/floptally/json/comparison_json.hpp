@@ -35,9 +35,8 @@ namespace floptally {
              {"conventions", lines}};
     if (shown.observed) {
         const auto candidate = [](const observed_candidate& found) {
-            constexpr const char* views[] = {"useful", "padded", "executed"};
             return json{{"name", std::string(found.how.name)},
-                        {"view", views[static_cast<std::size_t>(found.seen)]},
+                        {"view", name_of(found.seen)},
                         {"total", to_string(found.total)}};
         };
         json matches = json::array();

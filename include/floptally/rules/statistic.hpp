@@ -40,5 +40,9 @@ enum class view : std::uint8_t {
     padded,   ///< every slot that a kernel processes: alignment, context-parallel padding, mock sequences
     executed  ///< padded, plus recompute and the product that a fused attention backward computes again
 };
+/// Names of the views, in their order.
+inline constexpr const char* view_names[] = {"useful", "padded", "executed"};
+/// "useful", "padded" or "executed".
+[[nodiscard]] constexpr const char* name_of(view seen) { return view_names[static_cast<std::size_t>(seen)]; }
 
 }  // namespace floptally

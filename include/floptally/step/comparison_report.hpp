@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -51,7 +50,7 @@ struct comparison_report {
         made.observed = observed_report{.text = std::string(observed),
                                         .work = work,
                                         .matches = matches_of(work, model, batch),
-                                        .nearest = nearest_of(work, model, batch)};
+                                        .nearest = nearest_of(work, made.conventions)};
     }
     if (!only.empty()) {
         std::erase_if(made.conventions, [only](const compared_convention& line) { return line.how.name != only; });
@@ -109,16 +108,13 @@ namespace detail {
     const auto add = [&section](std::string name, std::string text) {
         section.rows.push_back({{std::move(name)}, {std::move(text)}});
     };
-    constexpr std::string_view views[] = {"useful", "padded", "executed"};
-    const auto times_exact = to_double(shown.exact);
+    const double exact = to_double(shown.exact);
     const std::string work = general_decimal(observed.work.middle(), 4).append(" FLOPs a step");
     add("observed " + observed.text,
-        times_exact > 0
-            ? text_of({work, ", ", fixed_decimal(100 * observed.work.middle() / times_exact, 2), " % of exact"})
-            : work);
+        exact > 0 ? text_of({work, ", ", fixed_decimal(100 * observed.work.middle() / exact, 2), " % of exact"})
+                  : work);
     for (const observed_candidate& match : observed.matches) {
-        add("  is", text_of({match.how.name, ", ", views[static_cast<std::size_t>(match.seen)], ": ",
-                             grouped(to_string(match.total))}));
+        add("  is", text_of({match.how.name, ", ", name_of(match.seen), ": ", grouped(to_string(match.total))}));
     }
     if (observed.matches.empty()) {
         add("  is no convention's",

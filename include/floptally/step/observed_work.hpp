@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -144,10 +145,10 @@ struct observed_candidate {
     return matches;
 }
 
-/// The convention whose useful FLOPs are nearest to the observed number, of several equal ones the first.
-[[nodiscard]] inline observed_candidate nearest_of(const observed_work& observed, const convention_comparison& model,
-                                                   const tally& batch) {
-    const std::vector<compared_convention> compared = model.compare(batch);
+/// The convention whose useful FLOPs (`convention_comparison::compare`) are nearest to the observed number, of several
+/// equal ones the first.
+[[nodiscard]] inline observed_candidate nearest_of(const observed_work& observed,
+                                                   std::span<const compared_convention> compared) {
     const auto distance = [&observed](const compared_convention& line) {
         return std::abs(to_double(line.total) - observed.middle());
     };

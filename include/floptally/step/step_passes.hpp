@@ -132,8 +132,7 @@ inline void set_rates(pass_rate& of, const gpu_time& whole) {
             }
         }
         pass_rate& own = made.passes.emplace_back(pass_rate{.name = std::string(pass.name.view()), .time = pass.time});
-        detail::require_finite_positive(pass.time.peak_tflop, own.name.append(".seconds").c_str());
-        own.name = pass.name.view();
+        detail::require_finite_positive(pass.time.peak_tflop, (own.name + ".seconds").c_str());
         detail::add_work(pass, own);
         detail::add_work(pass, made.whole);
         detail::set_rates(own, wall);
