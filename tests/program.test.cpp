@@ -427,18 +427,18 @@ constexpr refusal refusals[] = {
      R"(num_real_seqs: must be an integer from 0 to 2, got "-1")"},
     {"flops --config m.json --cu-seqlens 0,5,9 --num-real-seqs 1.5",
      R"(num_real_seqs: must be an integer from 0 to 2, got "1.5")"},
-    {"flops --config m.json --request 5,5", "phase: must be forward: requests are decoded, which trains nothing"},
+    {"flops --config m.json --request 5+5", "phase: must be forward: requests are decoded, which trains nothing"},
     {"flops --config m.json --phase forward --request 5",
-     R"(request[0]: must be prompt,generated or prompt,generated,cached, got "5")"},
-    {"flops --config m.json --phase forward --request 5,5 --request 5,5,5",
+     R"(request[0]: must be prompt+generated or prompt+generated+cached, each from 0 to 4294967295, got "5")"},
+    {"flops --config m.json --phase forward --request 5+5 --request 5+5+5",
      "request[1]: must compute at least the last token of its prompt: 5 cached tokens of a prompt of 5"},
-    {"flops --config m.json --phase forward --request 0,5", "request[0]: must have a prompt of at least 1 token"},
+    {"flops --config m.json --phase forward --request 0+5", "request[0]: must have a prompt of at least 1 token"},
     {"flops --config m.json --lengths 5 --prefill-chunk 2", "prefill_chunk: needs --request"},
-    {"flops --config m.json --phase forward --request 5,5 --prefill-chunk 0",
+    {"flops --config m.json --phase forward --request 5+5 --prefill-chunk 0",
      R"(prefill_chunk: must be an integer from 1 to 4294967295, got "0")"},
     {"flops --config m.json --lengths 5 --logits first",
      R"(logits: must be an integer from 0 to 18446744073709551615, got "first")"},
-    {"bytes --config m.json --phase forward --request 5,5 --batches 2",
+    {"bytes --config m.json --phase forward --request 5+5 --batches 2",
      "request: decides by itself which steps read the weights: give no other batch with it, no --batches and no "
      "--distinct-experts"},
     {"flops --config m.json --new-tokens ''", R"(new_tokens[0]: must be n@past, got "")"},
@@ -1749,6 +1749,18 @@ TEST_CASE("F83: known times have lines, and the last one names what nobody gave;
     CHECK(memory("--batches 1") == "what bytes need at 3 TB/s beyond their FLOPs; weights read 1 time a pass");
     CHECK(memory("--pp 2 --replicas 2 --microbatches 3") ==
           "what bytes need at 3 TB/s beyond their FLOPs; weights read 6 times a pass");
+}
+
+TEST_CASE("R1: a request has the logits that its engine samples from, unless others are asked for") {
+    const std::string decode = "flops --config llama.json --phase forward --request 2000+38";
+    const auto total = [](const json& made) { return made["flops"]["useful"]["total"]; };
+    CHECK(total(run_json(decode)) == "29561948995584");
+    CHECK(total(run_json(decode + " --logits last")) == "29561948995584");
+    CHECK(total(run_json(decode + " --logits all")) == "31662244626432");
+    // Those of each sequence, or of all together.
+    const std::string packed = "flops --config llama.json --lengths 900,300 ";
+    CHECK(total(run_json(packed + "--logits 30,12")) == total(run_json(packed + "--logits 42")));
+    CHECK(total(run_json(packed + "--logits 900,300")) == total(run_json(packed)));
 }
 
 TEST_CASE("compare: every convention's number, terms that lead to exact, and whose number a dashboard shows") {

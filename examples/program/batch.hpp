@@ -20,6 +20,7 @@
 #include <floptally/count/muon.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/input/model_input.hpp>
+#include <floptally/integer/checked.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
 
@@ -44,7 +45,7 @@ inline void add_batch_options(cxxopts::Options& options) {
         "n@past")("request",
                   "a prompt that is prefilled and the tokens that are generated, cached ones of the prompt "
                   "(repeatable)",
-                  cxxopts::value<std::vector<std::string>>(), "prompt,generated[,cached]")(
+                  cxxopts::value<std::vector<std::string>>(), "prompt+generated[+cached]")(
         "prefill-chunk", "tokens of a prompt that are prefilled in one pass", cxxopts::value<std::string>(), "N")(
         "encoder-lengths", "tokens on the encoder's side of each of --lengths, or of the text of each --grid",
         cxxopts::value<std::string>(),
@@ -100,20 +101,29 @@ inline floptally::sequence parse_new_tokens(std::string_view text, const std::st
     return tokens;
 }
 
-/// A request from "2000,38": its prompt and the tokens that are generated, then those of the prompt that are cached.
+/// A request from "2000+38": its prompt and the tokens that are generated, then those of the prompt that are cached.
 inline floptally::request parse_request(std::string_view text, const std::string& field) {
-    std::uint32_t numbers[3]{};
-    const std::vector<std::int64_t> given = parse_integers(text, field);
-    if (given.size() != 2 && given.size() != 3) {
-        throw error(field, fmt::format("must be prompt,generated or prompt,generated,cached, got \"{}\"", text));
-    }
-    for (std::size_t i = 0; i < given.size(); ++i) {
-        if (given[i] < 0 || std::cmp_greater(given[i], floptally::max_sequence_length)) {
-            throw error(floptally::indexed(field, i), fmt::format("must be from 0 to 4294967295, got {}", given[i]));
+    std::vector<std::uint32_t> numbers;
+    for (std::string_view rest = text; numbers.size() < 4;) {
+        const std::size_t plus = rest.find('+');
+        const auto number = parse<std::uint32_t>(rest.substr(0, plus));
+        if (!number) {
+            numbers.clear();
+            break;
         }
-        numbers[i] = static_cast<std::uint32_t>(given[i]);
+        numbers.push_back(*number);
+        if (plus == std::string_view::npos) {
+            break;
+        }
+        rest.remove_prefix(plus + 1);
     }
-    return {numbers[0], numbers[1], numbers[2]};
+    if (numbers.size() != 2 && numbers.size() != 3) {
+        throw error(field,
+                    fmt::format("must be prompt+generated or prompt+generated+cached, each from 0 to 4294967295, "
+                                "got \"{}\"",
+                                text));
+    }
+    return {numbers[0], numbers[1], numbers.size() == 3 ? numbers[2] : 0};
 }
 
 /// An HSTU sequence from "8,900,100,2": contextual tokens, history, targets and the size of their groups (default 1).
@@ -158,6 +168,18 @@ inline floptally::model_input::measured_word parse_measured(std::string_view wor
     };
     const std::uint64_t useful = number(text.substr(0, colon));
     return {field, useful, colon == text.size() ? useful : number(text.substr(colon + 1))};
+}
+
+/// The tokens whose logits are computed, from "900:1024" for all sequences together, or from one number for each.
+inline floptally::model_input::measured_word parse_logits(const std::string& text) {
+    floptally::checked useful(0, "logits");
+    floptally::checked padded(0, "logits");
+    for (const std::string& item : comma_separated({text})) {
+        const floptally::model_input::measured_word word = parse_measured(floptally::logits_word, item);
+        useful += word.useful;
+        padded += word.padded;
+    }
+    return {std::string(floptally::logits_word), useful, padded};
 }
 
 /// The spelling of inputs as options: `grid_thw` of the library is --grid here, `sequences` is --sequence.
@@ -234,7 +256,7 @@ class read_input {
             input_.measured.push_back(parse_measured("routed", *visits));
         }
         if (const auto tokens = args.text("logits"); tokens && *tokens != "all" && *tokens != "last") {
-            input_.measured.push_back(parse_measured(floptally::logits_word, *tokens));
+            input_.measured.push_back(parse_logits(*tokens));
         }
         if (args.given("muon")) {
             input_.measured.push_back({std::string(floptally::muon::word), 1, 1});  // the batch is one step

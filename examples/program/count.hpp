@@ -42,9 +42,9 @@ inline void add_flops_options(cxxopts::Options& options) {
         "attention-backward", "fused (computes QK^T once more) or eager", cxxopts::value<std::string>(), "HOW")(
         "rules", "what trains: *=frozen,*/q_proj=lora16,mlp@0-3=trainable", cxxopts::value<std::string>(), "LIST")(
         "indexer", "frozen, sparse_loss, dense_loss or warm_up", cxxopts::value<std::string>(), "HOW")(
-        "logits", "tokens whose logits are computed: all, last (of each sequence), or so many, useful and padded",
+        "logits", "tokens whose logits are computed: all, last (of each sequence; that of --request), or so many",
         cxxopts::value<std::string>(),
-        "last|N[:N]")("repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
+        "last|N[,N]")("repeated", "ranks that run the same work: vision.*=4", cxxopts::value<std::string>(), "LIST")(
         "muon", "iterations of the optimizer Muon, whose products the step then has too", cxxopts::value<std::string>(),
         "N")("muon-others", "weights that another optimizer steps: moe.router,vision.*", cxxopts::value<std::string>(),
              "LIST")("padded-vocab-size", "of the lm_head as kernels run it, in the padded view",
@@ -88,13 +88,14 @@ inline std::vector<floptally::component_name> read_names(const std::string& text
     return names;
 }
 
-/// The tokens whose logits are computed: "all", "last", or a number, which is measured.
+/// The tokens whose logits are computed: "all", "last", or numbers, which are measured. An engine computes those that
+/// it samples from, so that requests have "last" where none is given.
 inline floptally::logit_tokens logits_of(const arguments& args) {
-    const std::string text = args.text("logits").value_or("all");
+    const std::string text = args.text("logits").value_or(args.given("request") ? "last" : "all");
     if (text == "all" || text == "last") {
         return text == "all" ? floptally::logit_tokens::all : floptally::logit_tokens::last;
     }
-    static_cast<void>(parse_measured(floptally::logits_word, text));
+    static_cast<void>(parse_logits(text));
     return floptally::logit_tokens::measured;
 }
 
