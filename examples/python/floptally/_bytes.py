@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._html import to_html
+from ._report import Report
 
 if TYPE_CHECKING:
     from ._accelerators import Accelerator
@@ -62,7 +62,7 @@ class Mbu(float):
         return Mbu, (float(self), self.is_at_most, self.uniform)
 
 
-class Bytes:
+class Bytes(Report):
     """What a batch moves between memory and units: component x phase x kind.
 
     `Cost.bytes()` or `Breakdown.bytes()` makes one. str() is a table, in a notebook too.
@@ -170,30 +170,11 @@ class Bytes:
             found[f"{prefix}mbu_uniform_estimate_pct"] = 100 * used.uniform
         return found
 
-    def to_table(self) -> str:
-        """What the program prints."""
-        return self._table
-
-    def to_json(self) -> str:
-        """What the program prints as JSON: counts are decimal strings."""
-        return self._json
-
-    def to_dict(self) -> dict[str, Any]:
-        """That JSON as a dict."""
-        made: dict[str, Any] = json.loads(self._json)
-        return made
-
-    def __str__(self) -> str:
-        return self._table
-
     def __repr__(self) -> str:
         return f"<Bytes of {self._found['model_type']}: {self.total}>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._work, self._bits)
-
-    def _repr_html_(self) -> str:
-        return to_html(self._cells)
 
 
 def _kinds(line: dict[str, Any]) -> dict[str, int]:

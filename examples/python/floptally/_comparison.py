@@ -7,7 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import Any
 
-from ._html import to_html
+from ._report import Report
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,15 @@ class ObservedMatch:
     total: int
 
 
-class Comparison:
+class Comparison(Report):
     """One step by every convention, from each to exact, and whose a number from a dashboard is.
 
     `Cost.compare()` makes one. str() is a table, in a notebook too.
     """
 
     def __init__(self, text: str, table: str, cells: str) -> None:
-        self._found, self._table, self._cells = json.loads(text), table, cells
+        self._json, self._table, self._cells = text, table, cells
+        self._found: dict[str, Any] = json.loads(text)
 
     @property
     def exact(self) -> int:
@@ -67,19 +68,8 @@ class Comparison:
         observed = self._found.get("observed")
         return _match(observed["nearest"]) if observed else None
 
-    def to_dict(self) -> dict[str, Any]:
-        """What the program prints as JSON: counts are decimal strings."""
-        found: dict[str, Any] = json.loads(json.dumps(self._found))
-        return found
-
-    def __str__(self) -> str:
-        return self._table
-
     def __repr__(self) -> str:
         return f"<Comparison of {self._found['model_type']}: {len(self._found['conventions'])} conventions>"
-
-    def _repr_html_(self) -> str:
-        return to_html(self._cells)
 
 
 def _match(found: dict[str, Any]) -> ObservedMatch:

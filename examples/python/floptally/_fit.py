@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from . import _core
-from ._html import to_html
+from ._report import Report
 from ._waterfall import bandwidths_of
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class StageFit:
     unsaid: list[str]
 
 
-class Fit:
+class Fit(Report):
     """What a rank of each pipeline stage holds and sends. `Breakdown.fit()` makes one; str() is a table."""
 
     def __init__(self, work: Breakdown, **how: Any) -> None:
@@ -80,30 +80,11 @@ class Fit:
         """Bytes of the rank that holds most."""
         return max(stage.total for stage in self.stages)
 
-    def to_table(self) -> str:
-        """What the program prints."""
-        return self._table
-
-    def to_json(self) -> str:
-        """What the program prints as JSON: counts are decimal strings."""
-        return self._json
-
-    def to_dict(self) -> dict[str, Any]:
-        """That JSON as a dict."""
-        made: dict[str, Any] = json.loads(self._json)
-        return made
-
-    def __str__(self) -> str:
-        return self._table
-
     def __repr__(self) -> str:
         return f"<Fit of {self._found['model_type']}: at most {self.most} bytes a rank>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (self._work, self._how)
-
-    def _repr_html_(self) -> str:
-        return to_html(self._cells)
 
 
 def _stage(found: dict[str, Any]) -> StageFit:
