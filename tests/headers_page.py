@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/headers.md from the headers in include/floptally; with --check, exits 1 where it is not current.
 
-A header's line is the first sentence of its `@file` comment. A room's title is its line in docs/architecture.md. A header
-has a "yes" where the umbrella includes it.
+A header's line is the first clause of its `@file` comment. A room's title is its line in docs/architecture.md. A header is
+bold where the umbrella includes it.
 """
 
 import pathlib
@@ -28,7 +28,8 @@ def included_by(header, seen):
     return seen
 
 
-def sentence(header):
+def clause(header):
+    """The first sentence, up to a comma, a colon or a semicolon behind four words or more."""
     comment = re.search(r"^/// @file\n((?:///.*\n)+)", header.read_text(), re.M)
     if not comment:
         sys.exit(f"{header.relative_to(ROOT)} has no comment that begins with /// @file")
@@ -37,7 +38,11 @@ def sentence(header):
         if not line[3:].strip():
             break
         lines.append(line[3:].strip())
-    return re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(lines))[0]
+    sentence = re.split(r"(?<=[.!?])\s+(?=[A-Z`])", " ".join(lines))[0]
+    pieces = re.split(r"(?<=[,;:]) ", sentence)
+    while len(pieces) > 1 and (len(pieces[0].split()) < 4 or pieces[0].count("(") != pieces[0].count(")")):
+        pieces[:2] = [" ".join(pieces[:2])]
+    return re.sub(r"<(floptally/[^>]*)>", r"`\1`", pieces[0].rstrip(".,;:")) + "."
 
 
 def public(folder):
@@ -49,19 +54,19 @@ def page():
     lines = [
         "# Headers",
         "",
-        "Every header that may be included, room by room; a room's `detail/` is its own. \"yes\" are those that",
-        "`#include <floptally/floptally.hpp>` brings: all that counts, with the standard library alone. The others are included by",
-        "name. Written by `tests/headers_page.py`, which a test holds against it.",
+        "Every header that may be included, room by room. `#include <floptally/floptally.hpp>` brings the **bold** ones, which need the",
+        "standard library alone; include the others by name. A room's `detail/` is its own.",
     ]
     for room, title in [("", "the umbrella and the adapters")] + rooms():
         found = public(HEADERS / room)
         if not found:
             continue
-        lines += ["", f"## `floptally/{room}{'/' if room else ''}`: {title}", "",
-                  "| header | with `floptally.hpp` | what it is |", "| --- | --- | --- |"]
+        lines += ["", f"## `floptally/{room}{'/' if room else ''}`: {title}", "", "| header | what it is |", "| --- | --- |"]
         for path in found:
             name = path.relative_to(HEADERS).as_posix()
-            lines.append(f"| `{name}` | {'yes' if name in umbrella else ''} | {sentence(path)} |")
+            bold = "**" if name in umbrella else ""
+            lines.append(f"| {bold}`{name}`{bold} | {clause(path)} |")
+    lines += ["", "`tests/headers_page.py` writes this page."]
     return "\n".join(lines) + "\n"
 
 

@@ -166,49 +166,6 @@ flops flops_of_pairs(const json& run) {
     return sum;
 }
 
-/// The rows of docs/zoo.md that the files stand for.
-std::vector<std::string> rows_of_the_zoo() {
-    struct row {
-        std::set<std::string> classes;
-        std::size_t cases = 0;
-        std::size_t runs = 0;
-        std::set<std::pair<std::string, std::string>> reasons;
-    };
-    std::map<std::string, row> types;
-    for (const json& model : zoo()) {
-        row& type = types[model["model_type"].get<std::string>()];
-        type.classes.insert(model["class"].get<std::string>());
-        ++type.cases;
-        if (model.contains("unused_parameters")) {
-            for (const auto& [name, unused] : model["unused_parameters"].items()) {
-                type.reasons.emplace(name, unused["why"].get<std::string>());
-            }
-        }
-        for (const json& run : model["runs"]) {
-            ++type.runs;
-            for (const auto& [name, difference] : run["differences"].items()) {
-                type.reasons.emplace(name, difference["why"].get<std::string>());
-            }
-        }
-    }
-    std::vector<std::string> rows;
-    for (const auto& [name, type] : types) {
-        std::string classes;
-        for (const std::string& built : type.classes) {
-            classes.append(classes.empty() ? "" : " ").append(built);
-        }
-        std::string count;
-        for (const auto& [difference, why] : type.reasons) {
-            count.append(count.empty() ? "`" : "; `").append(difference).append("`: ").append(why);
-        }
-        std::ostringstream text;
-        text << "| `" << name << "` | " << classes << " | " << type.cases << " | " << type.runs << " | "
-             << (count.empty() ? "equal" : count) << " |";
-        rows.push_back(text.str());
-    }
-    return rows;
-}
-
 }  // namespace
 
 TEST_CASE("the count of every real model's run equals PyTorch's counter to the integer, forward and backward apart") {
@@ -307,17 +264,6 @@ TEST_CASE("the attended pairs of a text behind cached tokens are those of a real
         }
     }
     CHECK(compared >= 20);
-}
-
-TEST_CASE("docs/zoo.md lists what the files hold") {
-    std::vector<std::string> rows;
-    std::istringstream lines(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/zoo.md"));
-    for (std::string line; std::getline(lines, line);) {
-        if (line.starts_with("| `")) {
-            rows.push_back(line);
-        }
-    }
-    CHECK(rows == rows_of_the_zoo());  // tests/golden/zoo/generate.py --docs writes them
 }
 
 TEST_CASE("every family of the reader is in the zoo, or is remote code that a published model stands for") {

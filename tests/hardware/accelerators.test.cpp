@@ -283,39 +283,60 @@ std::string link(std::string_view title, std::string_view url) {
     return std::string("[").append(title).append("](").append(url).append(")");
 }
 
-/// docs/accelerators.md with the tables of the library.
+/// The bandwidths of a part's memory: a number, or one for each of the driver's names where they differ.
+std::string bandwidths(const accelerator& part, std::set<std::string_view>& sources) {
+    std::string all;
+    for (const floptally::detail::memory_row& row : floptally::detail::accelerator_memory) {
+        if (&accelerator_named(row.product) != &part) {
+            continue;
+        }
+        sources.insert(row.source.url);
+        all.append(all.empty() ? "" : ", ").append(decimal(row.tbps));
+        if (row.product != part.name) {
+            all.append(" `").append(row.product).append("`");
+        }
+        if (const std::string_view remark = floptally::remark(row.quality); row.quality != part.quality) {
+            all.append(" (").append(remark).append(")");
+        }
+    }
+    return all;
+}
+
+/// docs/accelerators.md with the table of the library.
 std::string page_of_the_library() {
     std::string parts =
-        "| Part | Form factor | fp64 | fp32 | tf32 | fp16 | bf16 | fp8 | int8 | fp4 | Source | Note |\n"
-        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- |\n";
-    std::string known_names = "| Part | Names that resolve to it |\n| --- | --- |\n";
+        "| part | fp64 | fp32 | tf32 | fp16 | bf16 | fp8 | int8 | fp4 | TB/s | other names | source |\n"
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | --- | --- |\n";
     for (const accelerator& part : accelerators()) {
-        std::vector<std::string> cells{std::string(part.vendor).append(" ").append(part.name),
-                                       std::string(part.form_factor)};
+        std::vector<std::string> cells{std::string(part.name)};
         for (const double tflops : part.dense_tflops) {
             cells.push_back(tflops > 0 ? decimal(tflops) : "");
         }
-        cells.push_back(link(part.source.title, part.source.url));
-        std::string note(part.note);
-        std::string remark(floptally::remark(part.quality));
-        if (!remark.empty()) {
-            remark.front() = upper(remark.substr(0, 1)).front();
-            note.append(note.empty() ? "**" : " **").append(remark).append(".**");
-        }
-        cells.push_back(note);
-        parts += table_line(cells);
-        std::string all;
+        std::set<std::string_view> memory_sources;
+        cells.push_back(bandwidths(part, memory_sources));
+        std::string others;
         for (const std::string_view name : names(part)) {
-            all.append(all.empty() ? "`" : ", `").append(name).append("`");
+            if (name != part.name) {
+                others.append(others.empty() ? "`" : ", `").append(name).append("`");
+            }
         }
-        known_names += table_line({std::string(part.name), all});
+        cells.push_back(others);
+        std::string source = link("source", part.source.url);
+        memory_sources.erase(part.source.url);
+        for (const std::string_view url : memory_sources) {
+            source.append(" ").append(link("memory", url));
+        }
+        if (!part.note.empty()) {
+            source.append(" ").append(part.note);
+        }
+        if (std::string remark(floptally::remark(part.quality)); !remark.empty()) {
+            remark.front() = upper(remark.substr(0, 1)).front();
+            source.append(" **").append(remark).append(".**");
+        }
+        cells.push_back(source);
+        parts += table_line(cells);
     }
-    std::string memories = "| Name | TB/s | Source | |\n| --- | ---: | --- | --- |\n";
-    for (const floptally::detail::memory_row& row : floptally::detail::accelerator_memory) {
-        memories += table_line({row.product, decimal(row.tbps), link(row.source.title, row.source.url),
-                                std::string(floptally::remark(row.quality))});
-    }
-    return with_table(with_table(with_table(read_text(accelerators_page), parts), known_names), memories);
+    return with_table(read_text(accelerators_page), parts);
 }
 
 }  // namespace
@@ -335,11 +356,11 @@ TEST_CASE("every figure of a part is from a public site of its vendor, or of one
     }
 }
 
-TEST_CASE("the tables of docs/accelerators.md are those of the library", "[accelerator]") {
+TEST_CASE("the table of docs/accelerators.md is that of the library", "[accelerator]") {
     INFO("write them: floptally_tests \"docs/accelerators.md is written\"");
     const bool is_current = read_text(accelerators_page) == page_of_the_library();
     CHECK(is_current);
-    CHECK(page_of_the_library().find("\n| NVIDIA H100 SXM | SXM5 | 66.9 | 66.9 | 494.7 | 989 |") != std::string::npos);
+    CHECK(page_of_the_library().find("\n| H100 SXM | 66.9 | 66.9 | 494.7 | 989 |") != std::string::npos);
 }
 
 TEST_CASE("docs/accelerators.md is written", "[.writes]") {

@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Writes docs/models.md from the pages in include/floptally/models; with --check, exits 1 where it is not current.
+"""Writes docs/models.md from the pages in include/floptally/models and the runs of tests/golden/zoo; with --check, exits 1
+where it is not current.
 
-For each model type: the page that it is written as a difference from, the parts that its layers multiply and what their
-attention sees, by following the bases for what it does not replace; and the keys that its class reads and its base's do
-not.
+For each model type: the parts that its layers multiply and what their attention sees, by following the bases for what it
+does not replace. For each difference that a run has from its count: why, and the types.
 """
 
+import json
 import pathlib
 import re
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PAGES = ROOT / "include/floptally/models"
+ZOO = ROOT / "tests/golden/zoo"
 PAGE = ROOT / "docs/models.md"
 
 NAMES = {
@@ -20,10 +22,10 @@ NAMES = {
     "delta_net": "gated delta net", "kda": "KDA", "mamba": "Mamba", "mamba2": "Mamba-2", "lightning": "lightning attention",
     "mlstm": "mLSTM", "rg_lru": "RG-LRU", "short_convolution": "short convolution", "time_mix": "RWKV time mix",
     "channel_mix": "RWKV channel mix", "experts": "experts", "gated": "gated MLP", "mlp": "MLP", "patches": "patches",
-    "convolutions": "convolutions", "merger": "merger", "gated_merger": "gated merger", "core": "attention of its own",
+    "convolutions": "convolutions", "merger": "merger", "gated_merger": "gated merger", "core": "attention",
     "compressed_attention": "compressed attention",
     "hyper_connections": "hyper-connections", "stream_head": "stream head", "gated_streams": "gated streams",
-    "scores": "scores of its own", "state": "state of its own", "linear": "linears of its own", "pooling": "pooling",
+    "scores": "scores", "state": "state", "linear": "linears", "pooling": "pooling",
 }
 MASKS = {
     "both": "both ways", "window": "windows", "around": "windows on both sides", "chunk": "chunks", "top": "best keys",
@@ -81,7 +83,7 @@ def parts_of(pages, name):
         for block, parts in page.blocks.items():
             blocks.setdefault(block, parts)
         page = pages.get(page.base) if page.base else None
-    return ", ".join(NAMES[part] for block in BLOCKS for part in blocks.get(block, []))
+    return ", ".join(dict.fromkeys(NAMES[part] for block in BLOCKS for part in blocks.get(block, [])))
 
 
 def bases_of(pages, name):
@@ -107,18 +109,6 @@ def seen_by(pages, name):
     return ", ".join(MASKS[word] for word in found)
 
 
-def own_keys(pages, name):
-    known = {key for page in list(bases_of(pages, name))[1:] for key in page.keys}
-    return " ".join(f"`{key}`" for key in dict.fromkeys(pages[name].keys) if key not in known)
-
-
-def root_of(pages, name):
-    page = pages[name]
-    while page.base and page.base in pages and not page.base.startswith("base"):
-        page = pages[page.base]
-    return page.name
-
-
 def what_of(pages, name):
     page, inner, encoder = pages[name], [], None
     while page is not None:
@@ -133,29 +123,70 @@ def what_of(pages, name):
     return parts
 
 
+def kinds(pages, types):
+    """What is multiplied, and under which masks: the types of which it is so."""
+    found = {}
+    for name in sorted(types):
+        what, sees = what_of(pages, name), seen_by(pages, name)
+        found.setdefault(f"{what}; {sees}" if sees else what, []).append(name)
+    return sorted(found.items(), key=lambda kind: (-len(kind[1]), kind[0]))
+
+
+def zoo():
+    """Pinned versions, the model types that ran, the number of runs, and the types of each difference with its reason."""
+    pinned = dict(line.split("==") for line in (ZOO / "requirements.txt").read_text().splitlines() if "==" in line)
+    ran, runs, differences = set(), 0, {}
+    for path in sorted(ZOO.glob("*.json")):
+        for case in json.loads(path.read_text(encoding="utf-8")):
+            ran.add(case["model_type"])
+            runs += len(case["runs"])
+            for found in [run["differences"] for run in case["runs"]] + [case.get("unused_parameters", {})]:
+                for name, difference in found.items():
+                    differences.setdefault((difference["why"], name), set()).add(case["model_type"])
+    return pinned, ran, runs, differences
+
+
+def listed(names):
+    return " ".join(f"`{name}`" for name in sorted(names))
+
+
 def written(pages, types):
-    kin = {}
-    for name in types:
-        kin.setdefault(root_of(pages, name), []).append(name)
+    pinned, ran, runs, differences = zoo()
     lines = [
         "# Models",
         "",
-        f"The {len(types)} types whose `config.json` is read, by kin: each is a page in `include/floptally/models/`, named after",
-        "it, and most are written as another one with differences. This page is made from them by",
-        "`tests/models/models_page.py`, which a test holds against it; `floptally models` prints the list.",
-        "[pages.md](pages.md) says how to write one.",
+        f"floptally reads the `config.json` of {len(types)} types. `floptally models` lists them, each with its [page](pages.md) in",
+        "`include/floptally/models/`, which says the keys that it reads. What is not here is an error that names the nearest type;",
+        "[limitations.md](limitations.md#types-that-are-not-read) says why.",
         "",
-        "Attention is causal unless the column behind it says more; keys are those that the class reads and its base does not.",
+        "## What each type multiplies",
         "",
-        "| type | as | its layers multiply | sees | keys of its own |",
-        "| --- | --- | --- | --- | --- |",
+        "Attention is causal unless its row says more. A type with towers is made of the types in its row.",
+        "",
+        "| multiplies; sees | types |",
+        "| --- | --- |",
     ]
-    for root in sorted(kin, key=lambda root: (-len(kin[root]), root)):
-        for name in sorted(kin[root], key=lambda name: (name != root, name)):
-            base = pages[name].base or ""
-            as_ = "" if base.startswith("base") or not base else f"`{base}`"
-            sees, keys = seen_by(pages, name), own_keys(pages, name)
-            lines.append(f"| `{name}` | {as_} | {what_of(pages, name)} | {sees} | {keys} |")
+    lines += [f"| {what} | {listed(names)} |" for what, names in kinds(pages, types)]
+    lines += [
+        "",
+        "## What each type was compared with",
+        "",
+        f"{len(ran)} types ran {runs} times, as tiny models of transformers {pinned['transformers']} and diffusers "
+        f"{pinned['diffusers']} under `FlopCounterMode` of",
+        f"PyTorch {pinned['torch']}. FLOPs of forward, FLOPs of backward and parameters are equal to the integer, for the config as a user",
+        "writes it and as its class resolves it. Visible pairs are compared with attention weights where a model returns them.",
+        "",
+        "Some implementations execute other products than the model defines. Then the count is equal together with an integer",
+        "that follows from the shapes:",
+        "",
+        "| what runs besides | types |",
+        "| --- | --- |",
+    ]
+    by_reason = {}
+    for (why, _), names in differences.items():
+        by_reason.setdefault(why, set()).update(names)
+    lines += [f"| {why} | {listed(names)} |" for why, names in sorted(by_reason.items())]
+    lines += ["", "`tests/models/models_page.py` writes this page."]
     return "\n".join(lines) + "\n"
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""docs/types_not_read.md against the mappings of transformers: no type of them is missing in silence."""
+"""The types of docs/limitations.md against the mappings of transformers: no type of them is missing in silence."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 import floptally
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
-PAGE = SOURCE / "docs" / "types_not_read.md"
+PAGE = SOURCE / "docs" / "limitations.md"
 PINNED = dict(line.split("==") for line in
               (SOURCE / "tests" / "golden" / "zoo" / "requirements.txt").read_text().splitlines() if "==" in line)
 
@@ -19,13 +19,13 @@ PINNED = dict(line.split("==") for line in
 def reasons() -> dict[str, str]:
     """The listed types, each with its reason: bullets of the form "* **Reason**: `type`, `type`."."""
     found: dict[str, str] = {}
-    lists = PAGE.read_text().split("\n## ", 1)[1]
+    lists = PAGE.read_text().split("\n## Types that are not read\n", 1)[1]
     for bullet in re.split(r"\n\* ", lists)[1:]:
         text = " ".join(re.split(r"\n\n", bullet)[0].split())
         form = re.fullmatch(r"\*\*([^*`]+)\*\*: ((?:`[^` ]+`(?:, |\.))+)", text)
-        assert form, f"docs/types_not_read.md: not of the form \"* **Reason**: `type`, `type`.\": {text[:100]}"
+        assert form, f"docs/limitations.md: not of the form \"* **Reason**: `type`, `type`.\": {text[:100]}"
         for name in re.findall(r"`([^`]+)`", form.group(2)):
-            assert name not in found, f"docs/types_not_read.md lists {name} twice"
+            assert name not in found, f"docs/limitations.md lists {name} twice"
             found[name] = form.group(1)
     return found
 
@@ -34,7 +34,7 @@ def mapped() -> set[str]:
     """Every model type that a mapping of the library leads to a class of a model."""
     transformers = pytest.importorskip("transformers", reason="transformers is not installed")
     if transformers.__version__ != PINNED["transformers"]:
-        pytest.skip(f"transformers is {transformers.__version__}, docs/types_not_read.md is of "
+        pytest.skip(f"transformers is {transformers.__version__}, docs/limitations.md is of "
                     f"{PINNED['transformers']}")
     auto = pytest.importorskip("transformers.models.auto.modeling_auto", reason="transformers cannot be imported")
     mappings = [name for name in dir(auto) if name.endswith("MAPPING_NAMES") and name != "CONFIG_MAPPING_NAMES"]
@@ -44,22 +44,22 @@ def mapped() -> set[str]:
 
 def test_every_type_of_the_mappings_is_read_or_listed() -> None:
     missing = sorted(mapped() - set(floptally.models()) - set(reasons()))
-    assert not missing, "add to docs/types_not_read.md, each with its reason, or write its page: " + " ".join(missing)
+    assert not missing, "add to docs/limitations.md, each with its reason, or write its page: " + " ".join(missing)
 
 
 def test_no_listed_type_is_read() -> None:
     both = sorted(set(reasons()) & set(floptally.models()))
-    assert not both, "remove from docs/types_not_read.md, as these are read: " + " ".join(both)
+    assert not both, "remove from docs/limitations.md, as these are read: " + " ".join(both)
 
 
 def test_every_listed_type_is_in_a_mapping() -> None:
     unknown = sorted(set(reasons()) - mapped())
-    assert not unknown, "remove from docs/types_not_read.md, which no mapping has: " + " ".join(unknown)
+    assert not unknown, "remove from docs/limitations.md, which no mapping has: " + " ".join(unknown)
 
 
 def test_every_reason_says_something_for_good() -> None:
     for name, reason in reasons().items():
-        assert len(reason.split()) > 4, f"docs/types_not_read.md: {name}: the reason is too short: {reason}"
+        assert len(reason.split()) > 4, f"docs/limitations.md: {name}: the reason is too short: {reason}"
         for word in ("not yet", "yet", "later", "todo", "planned", "soon"):
             found = re.search(rf"\b{word}\b", reason.lower())
-            assert not found, f"docs/types_not_read.md: {name}: {word!r} is no reason"
+            assert not found, f"docs/limitations.md: {name}: {word!r} is no reason"

@@ -6,7 +6,6 @@
     python generate.py --only TEXT [...]     # runs only ids that contain TEXT, keeps the other lines of the file
     python generate.py --check [...]         # writes nothing, compares with what is there
     python generate.py --facts TYPE...       # what there is to know about a model type before adding it
-    python generate.py --docs                # writes docs/zoo.md from the JSON files; needs no PyTorch
 
 Without PyTorch and transformers, or with other versions of them, it says so and exits with status 77.
 
@@ -25,7 +24,7 @@ To add a case: `def cases(case)` of a module in cases/ calls
     case("TYPE/what-it-shows", "ArchitectureClass", field=value, ..., _option=value, ...)
 
 with the fields of config.json. The model type is the id's first part, or `model_type=`; the class is None where the
-file has no `architectures`. A field that starts with an underscore is written with two. Then run the group and --docs.
+file has no `architectures`. A field that starts with an underscore is written with two. Then run the group, and tests/models/models_page.py.
 Options:
 
     _attention=("eager",)  implementations to run; default: eager, and sdpa where the class supports it
@@ -511,50 +510,6 @@ def generate(groups, only, check_only):
     return 1 if wrong else 0
 
 
-INTRODUCTION = """\
-# The zoo
-
-Tiny models of transformers {transformers} and diffusers {diffusers}, run forward and backward under `FlopCounterMode` of
-PyTorch {torch} on a CPU, and compared with the reader: FLOPs of forward, FLOPs of backward and parameters, each equal to the integer, for the
-config as a user writes it and as the configuration class resolves it. A run is one batch shape with one implementation
-of attention. PyTorch's counter takes every mask as full; the visible pairs of each layer are compared with the
-attention weights where a model returns them.
-
-Where an implementation executes other products than the model defines (padding, a fallback without its kernel), the
-count is equal together with the named difference, an integer that follows from the shapes. So it is with weights that a
-class keeps and never uses.
-
-Sizes and flags of diffusers' classes are drawn at random (`tests/golden/zoo/diffusion.py`). This page is written by
-`tests/golden/zoo/generate.py --docs`; [architecture.md](architecture.md) says how to add a
-model type.
-
-| model type | classes | cases | runs | count |
-| --- | --- | ---: | ---: | --- |
-"""
-
-
-def docs():
-    pinned = dict(line.split("==") for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line)
-    types = {}
-    for path in sorted(HERE.glob("*.json")):
-        for case in json.loads(path.read_text()):
-            types.setdefault(case["model_type"], []).append(case)
-    rows = []
-    for name, cases in sorted(types.items()):
-        reasons = sorted({(key, difference["why"]) for case in cases for run in case["runs"]
-                          for key, difference in run["differences"].items()} |
-                         {(key, unused["why"]) for case in cases
-                          for key, unused in case.get("unused_parameters", {}).items()})
-        classes = " ".join(sorted({case["class"] for case in cases}))
-        runs = sum(len(case["runs"]) for case in cases)
-        equal = "; ".join(f"`{key}`: {why}" for key, why in reasons) or "equal"
-        rows.append(f"| `{name}` | {classes} | {len(cases)} | {runs} | {equal} |\n")
-    target = HERE.parents[2] / "docs" / "zoo.md"
-    target.write_text(INTRODUCTION.format(**pinned) + "".join(rows))
-    print(f"{len(rows)} model types")
-    return 0
-
-
 # ---------------------------------------------------------------------------------------------------------------------
 # Before a model type is added.
 
@@ -580,10 +535,7 @@ def main():
     parser.add_argument("--check", action="store_true", help="compare with the files that are there, write nothing")
     parser.add_argument("--only", default="", help="only ids that contain this")
     parser.add_argument("--facts", nargs="+", metavar="TYPE", help="print what is known of these model types")
-    parser.add_argument("--docs", action="store_true", help="write docs/zoo.md from the JSON files")
     arguments = parser.parse_args()
-    if arguments.docs:
-        return docs()
     if arguments.facts:
         import_libraries()
         print("\n".join(facts(name) for name in arguments.facts), end="")
