@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <set>
 #include <vector>
 
 #include <floptally/batch/source.hpp>
@@ -149,6 +150,31 @@ TEST_CASE("tokens that see their frame, or their place in all frames, are those 
             CHECK(mask::latent_pairs(made, latent_reach::place).pairs(g) == of_place);
         }
     }
+}
+
+TEST_CASE("a text and a prefix that stand once for each frame or place are those of an enumeration", "[latents]") {
+    for_each_sample([](const latent_patches& made, const grid& g) {
+        for (const token_stream which : {token_stream::text, token_stream::joint}) {
+            for (const latent_reach each : {latent_reach::frame, latent_reach::place}) {
+                std::set<std::uint32_t> parts;
+                std::size_t own = 0;
+                for (const token& one : stream(g, {made.side, made.frames, 1, 0, made.filled}, false)) {
+                    parts.insert(each == latent_reach::frame ? one.frame : one.place);
+                }
+                std::size_t beside = 0;
+                for (const token& one : tokens(g, made, which)) {
+                    (one.of == token::kind::grid ? own : beside) += 1;
+                }
+                if (!parts.empty()) {
+                    REQUIRE(rule(unit::joint_tokens(made, which, each)).pairs(g) == own + parts.size() * beside);
+                }
+            }
+        }
+    });
+    CHECK(floptally::rule_named("vision.joint_tokens(2,prefix=1,streams=0,each=1)").pairs(grid{3, 4, 4, 9}) == 3);
+    CHECK(rule(unit::joint_tokens({}, token_stream::text, latent_reach::frame))
+              .pairs(grid{1U << 31, 1, 1, 0x7FFF'FFFF}) == (std::uint64_t{1} << 31) * 0x7FFF'FFFF);
+    CHECK(rule(unit::joint_tokens({}, token_stream::text, latent_reach::frame)).pairs(grid{5, 0, 4, 9}) == 9);
 }
 
 TEST_CASE("a tally of samples of different sizes has joint pairs of each, and not of their averages", "[latents]") {

@@ -94,21 +94,27 @@ struct latent_tokens : detail::packed_patches {
     [[nodiscard]] static constexpr latent_tokens from(const std::int64_t* numbers) { return {of(numbers, 0)}; }
 };
 
-/// The tokens of a grid of latents and of its text, or those of its text alone.
+/// The tokens of a grid of latents and of its text, or those of its text alone; with `each`, the text and the prefix
+/// once for each frame or each place of the grid.
 struct joint_tokens : detail::packed_patches {
     static constexpr std::string_view name = "joint_tokens"sv;
     static constexpr bool reads_other_side = true;
-    static constexpr rule_parameter parameters[] = {{"side", 1, 0xFFFF},        {"frames", 1, 0xFFFF, 1},
-                                                    {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
-                                                    {"filled", 0, 1, 0},        {"streams", 1, 3, 3}};
+    static constexpr rule_parameter parameters[] = {
+        {"side", 1, 0xFFFF}, {"frames", 1, 0xFFFF, 1}, {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
+        {"filled", 0, 1, 0}, {"streams", 0, 3, 3},     {"each", 0, 2, 0}};
 
-    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const { return tokens(g, switched(3, 3)); }
+    /// Below 2^64: a grid and its text have less than 2^32 tokens together.
+    FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
+        const std::uint64_t own = tokens(g, switched(3, 1)) - tokens(g, 0);
+        return own + parts(g, switched(1, 3)) * tokens(g, switched(3, 2));
+    }
     constexpr void values(std::int64_t* to) const {
         common_values(to);
         to[5] = static_cast<std::int64_t>(switched(3, 3));
+        to[6] = static_cast<std::int64_t>(switched(1, 3));
     }
     [[nodiscard]] static constexpr joint_tokens from(const std::int64_t* numbers) {
-        return {of(numbers, numbers[5] << 3)};
+        return {of(numbers, numbers[5] << 3 | numbers[6] << 1)};
     }
 };
 
@@ -169,11 +175,14 @@ namespace unit {
                                                            made.filled ? 1 : 0);
 }
 
-/// The tokens that `made` makes of some streams of a sample, the grid's and its text's.
+/// The tokens that `made` makes of some streams of a sample, the grid's and its text's, which stands once for each
+/// part.
 [[nodiscard]] constexpr unit_rules::joint_tokens joint_tokens(const latent_patches& made = {},
-                                                              token_stream streams = token_stream::joint) {
+                                                              token_stream streams = token_stream::joint,
+                                                              latent_reach each = latent_reach::sample) {
     return detail::from_numbers<unit_rules::joint_tokens>(made.side, made.frames, made.multiple, made.prefix,
-                                                          made.filled ? 1 : 0, static_cast<int>(streams));
+                                                          made.filled ? 1 : 0, static_cast<int>(streams),
+                                                          static_cast<int>(each));
 }
 
 }  // namespace unit

@@ -22,7 +22,8 @@ struct latent_patches {
     bool filled = false;
 };
 
-/// The tokens that see each other: all of a sample, those of a frame, or those at one place of all frames.
+/// The tokens that see each other: all of a sample, those of a frame, or those at one place of all frames. Likewise how
+/// often a text stands: once in a sample, once for each frame, or once for each place.
 enum class latent_reach : std::uint8_t { sample, frame, place };
 
 /// The streams of tokens of a sample: those of its grid, those of its text, or both.
@@ -58,6 +59,12 @@ struct packed_patches {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_token_frame(const grid& g) const {
         const auto patch = static_cast<std::uint64_t>(side);
         return in_patches(g.h, patch) * in_patches(g.w, patch);
+    }
+    /// The frames, the places, or the one sample that a reach parts tokens into.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t parts(const grid& g, std::uint64_t reach) const {
+        return reach == 0 || token_frames(g) * of_token_frame(g) == 0     ? 1
+               : reach == static_cast<std::uint64_t>(latent_reach::frame) ? token_frames(g)
+                                                                          : of_token_frame(g);
     }
     /// Tokens of some streams, below 2^64; of a sample without a cell only those of its text.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
