@@ -43,6 +43,9 @@ TEST_CASE("What the pages show of a console is what the program prints") {
     const std::filesystem::path source_dir = FLOPTALLY_SOURCE_DIR;
     std::size_t shown = 0;
     for (const auto& entry : std::filesystem::directory_iterator(source_dir / "docs")) {
+        if (entry.path().extension() != ".md") {
+            continue;
+        }
         for (const std::string& block : fenced_blocks(read_text(entry.path()), "console")) {
             const std::string name = "$ floptally ";
             REQUIRE(block.starts_with(name));

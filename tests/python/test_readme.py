@@ -48,16 +48,21 @@ def run(lines: str, name: str, scope: dict[str, Any]) -> int:
     return compared
 
 
-def test_the_lines_of_the_readme_run(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_lines_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SOURCE)
     lines = blocks("README.md")
-    assert len(lines) == 1
-    exec(compile(lines[0], "README.md", "exec"), {})
-    printed = capsys.readouterr().out
-    shown = re.findall(r"^```text\n(.*?)^```$", (SOURCE / "README.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert printed in shown
+    assert len(lines) == 1 and len(lines[0].splitlines()) == 5
+    assert run(lines[0], "README.md", {}) == 1
+
+
+def test_the_pictures_say_what_their_program_draws(tmp_path: pathlib.Path) -> None:
+    pytest.importorskip("matplotlib", reason="matplotlib is not installed")
+    subprocess.run([sys.executable, "-B", SOURCE / "examples/pictures.py", tmp_path], check=True)
+    drawn = sorted(tmp_path.glob("*.svg"))
+    assert [path.name for path in drawn] == sorted(path.name for path in (SOURCE / "docs/pictures").glob("*.svg"))
+    for path in drawn:  # every text stands in a comment beside its glyphs, whose outlines are of a version of matplotlib
+        texts = [re.findall(r"<!-- (.*?) -->", svg.read_text()) for svg in (path, SOURCE / "docs/pictures" / path.name)]
+        assert len(texts[0]) > 15 and texts[0] == texts[1], path.name
 
 
 def test_what_the_page_prints_is_compared() -> None:

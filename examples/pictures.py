@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writes the pictures of the docs, light and dark.
+
+    python examples/pictures.py [FOLDER]     # default: docs/pictures
+
+`conventions_*.svg`: one step of Llama-3-8B as the tools of the README's table count it. `waterfall_*.svg`: the step that
+docs/waterfall.md takes apart.
+"""
+
+from __future__ import annotations
+
+import pathlib
+import sys
+
+import floptally
+import floptally.plots
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+LLAMA_3_8B = {"model_type": "llama", "vocab_size": 128256, "hidden_size": 4096, "intermediate_size": 14336,
+              "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8}  # fmt: skip
+SHOWN = ("megatron", "exact", "flash_attention", "verl", "torchtitan", "torch_flop_counter", "palm", "nanogpt")
+
+
+def draw(folder: pathlib.Path) -> None:
+    """Writes all pictures into a folder."""
+    totals = floptally.plots.convention_totals(LLAMA_3_8B, lengths=[8192])
+    mistral = floptally.cost(ROOT / "examples/data/mistral-7b-v0.1.json")
+    work = mistral.flops(
+        lengths=[4096, 2048] + [8192] * 6, row_length=8192, plan=floptally.Plan(recompute="attention")
+    )
+    step = work.waterfall(
+        seconds=1.6, gpus=4, peak_tflops=989, pp=4, microbatches=8, apart={"exposed_communication": 0.5}
+    )
+    for theme in ("light", "dark"):
+        floptally.plots.convention_spread(
+            {name: totals[name] for name in SHOWN}, theme=theme, path=folder / f"conventions_{theme}.svg"
+        )
+        floptally.plots.waterfall(step, theme=theme, path=folder / f"waterfall_{theme}.svg")
+
+
+if __name__ == "__main__":
+    draw(pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "docs" / "pictures")
