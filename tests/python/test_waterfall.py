@@ -585,68 +585,66 @@ def table_of(text: str) -> dict[str, list[str]]:
     return {name: numbers for name, *numbers in found}
 
 
-def test_the_lines_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path, capsys: Any) -> None:
+def test_the_lines_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "examples").symlink_to(SOURCE / "examples")
     scope: dict[str, Any] = {"__name__": "a_script"}
-    compared, shown = 0, 0
     blocks = fenced()
-    for number, (language, lines) in enumerate(blocks):
-        if language != "python" or "import torch" in lines:
-            continue
-        if "floptally.plots" in lines and importlib.util.find_spec("matplotlib") is None:
-            continue
-        following = blocks[number + 1] if number + 1 < len(blocks) else ("", "")
-        if following[0] == "text" and lines.rstrip().splitlines()[-1].startswith("print("):
-            exec(lines, scope)
-            assert capsys.readouterr().out.rstrip("\n") == following[1].rstrip("\n")
-            shown += 1
-        else:
-            compared += run(lines, f"docs/waterfall.md, block {number}", scope)
-    assert shown >= 1 and compared >= 10
+    compared = sum(
+        run(lines, f"docs/waterfall.md, block {number}", scope)
+        for number, (language, lines) in enumerate(blocks)
+        if language == "python" and "import torch" not in lines
+    )
+    assert compared == 13
     first = blocks[0][1]
     assert first.startswith("$ floptally waterfall") and first.endswith("\n" + str(scope["step"]))
 
 
-def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
-    """63.89 TFLOP a step in 185.407 ms; each number that the text derives from them."""
-    cost = floptally.cost({"model_type": "hstu", "hidden_size": 1024, "num_layers": 8, "num_attention_heads": 4,
+def hstu() -> floptally.Cost:
+    return floptally.cost({"model_type": "hstu", "hidden_size": 1024, "num_layers": 8, "num_attention_heads": 4,
                            "dim_per_head": 256})  # fmt: skip
+
+
+def test_published_numbers_of_hstu_are_those_that_the_page_says() -> None:
+    """63.89 TFLOP a step in 185.407 ms, kernel by kernel; what is no product of the layers is time apart."""
     batch: dict[str, Any] = {"sequences": [(3, 4096, 0)] * 32}
-    work, theirs = cost.flops(**batch), cost.flops(convention="recsys_examples", **batch)
-    assert f"{theirs.total / 1e12:.2f}" == "63.89"
-    made = work.measure(0.185407, gpus=1, peak_tflops=989)
-    text = " ".join(PAGE[PAGE.index("### HSTU on 16 GPUs") :].split())
-    assert f"and not {100 * theirs.total / 0.185407 / 989e12:.2f}**" in text
-    assert f"**The MFU is {100 * made.mfu:.2f} %" in text
-    assert f"the hardware did {100 * made.hfu:.2f} %" in text
-    step = next(floptally_step for language, floptally_step in fenced() if "element-wise kernels                  39" in floptally_step)
-    points = table_of(step)
-    assert f"It is the {points['fused attention backward'][1].lstrip('-')} points" in text
-    assert float(points["element-wise kernels"][1]) == pytest.approx(-21.31)
-    assert sum(float(points[name][1]) for name in ("embedding", "no kernel runs", "exposed communication")) == pytest.approx(-10.66, abs=0.01)
-    rate = 100 * work.executed_total / 989e12 / (0.185407 - 0.063508)
-    assert f"reach {rate:.1f} % of the peak" in text
-    # The published times: 79.900 ms of attention, 33.095 + 8.905 of projections.
-    for global_tflops, percent in ((1092, "6.90"), (3933, "24.85")):
-        assert f"{100 * global_tflops / 16 / 989:.2f}" == percent and percent in text
-    assert f"{3933 / 1092:.2f}" == "3.60"
+    work, theirs = hstu().flops(**batch), hstu().flops(convention="recsys_examples", **batch)
+    apart = {"elementwise": 0.039507, "embedding": 0.010643, "no kernel": 0.006185, "NCCL, exposed": 0.002927,
+             "other products": 0.001919, "overlapped": 0.000862 + 0.000248, "others": 0.001217}  # fmt: skip
+    step = work.waterfall(seconds=0.185407, gpus=1, peak_tflops=989, apart=apart)
+    points = {line.name: -line.points for line in step.lines}
+    text = " ".join(PAGE[PAGE.index("## A published step") :].split())
+    assert f"{theirs.total / 1e12:.2f} TFLOP" in text and f"{100 * theirs.total / 0.185407 / 989e12:.2f} % by its own" in text
+    assert f"**The MFU is {100 * step.mfu:.2f} %**" in text
+    assert f"a line of {points['fused attention backward']:.2f} points" in text
+    assert f"kernels cost {points['element-wise kernels']:.0f} points" in text
+    assert points["element-wise kernels"] > sum(points[name] for name in ("embedding", "no kernel runs", "exposed communication"))
 
 
-def test_published_numbers_of_the_shuffler_and_of_mimo_are_those_that_the_page_says() -> None:
-    text = " ".join(PAGE[PAGE.index("The same source has a table") :].split())
-    assert f"**{115.8 / 75.6:.2f}** times as much" in text and f"won {302.6 / 115.8:.2f}." in text
-    listed = re.search(r"patches = \[(.*?)\]", text)
-    assert listed is not None
-    patches = [int(number) for number in listed[1].split(",")]
-    assert patches == [int(number) for number in re.findall(r"\d+", re.search(
-        r"patches\{([\d,\s]*)\}", (SOURCE / "tests" / "balance" / "balance.test.cpp").read_text())[1])]  # type: ignore[index]  # fmt: skip
-    mean = sum(patches) / 4
-    before = max(sum(patches[rank : rank + 8]) for rank in range(0, 32, 8))
-    assert f"of these counts is {100 * (1 - mean / before):.1f} % of 798 ms" in text
-    assert f"is still {100 * (1 - mean / 29600):.1f} % of the time" in text  # 29600: of the published rule
-    assert f"ends before {798 * mean / before:.0f}." in text
-    assert f"Reading** was {100 * 277 / 1075:.0f} points" in text and 1075 - 798 == 277
+def test_published_numbers_of_the_shuffler_are_those_that_the_page_says() -> None:
+    """75.6 to 115.8 TFLOP/s of a GPU, on lengths of Zipf's law with exponent 1.2, cut at 4096 items."""
+    draw, law = random.Random(0), [n**-1.2 for n in range(1, 4096)]
+    law.append(5.591582441177751 - sum(law))  # zeta(1.2): all that is longer is cut
+    model, cost_of = hstu(), {}
+    largest = even = everything = 0
+    for _ in range(100):
+        samples = draw.choices(range(1, 4097), law, k=16 * 32)
+        for n in set(samples) - cost_of.keys():
+            cost_of[n] = model.total(sequences=[(3, 2 * n, 0)])
+        costs = [cost_of[n] for n in samples]
+        largest += max(sum(costs[gpu : gpu + 32]) for gpu in range(0, 512, 32))
+        even += max(floptally.balance(costs, ranks=16).loads)
+        everything += sum(costs)
+    work = model.flops(sequences=[(3, 4096, 0)] * 32)
+    ranks = {"sum": everything, "ranks": 16}
+    baseline = work.waterfall(
+        seconds=work.total / 75.6e12, gpus=1, peak_tflops=989, rank_work={"largest": largest, **ranks}
+    )
+    balanced = baseline.what_if(rank_work={"largest": even, **ranks})
+    waits = next(-line.points for line in baseline.lines if line.step == "imbalance")
+    text = " ".join(PAGE[PAGE.index("## A published step") :].split())
+    assert f"won {115.8 / 75.6:.2f}; by its lengths {waits:.0f} points" in text
+    assert f"could have won {balanced.mfu / baseline.mfu:.2f}." in text
 
 
 @pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
@@ -677,11 +675,11 @@ json.dump([padded.gpu_nanoseconds, round(padded.seconds * 1e9), executed / step[
     assert packed_executed == packed_ran
     assert expected == pytest.approx(measured, rel=0.5)
     ours, said = table_of(done.stdout), table_of(fenced()[number + 1][1])
-    assert list(ours) == list(said)
-    assert sum(float(points) for _, points in list(said.values())[1:-1] if points != "-") == pytest.approx(
-        float(said["measured MFU"][1]) - 100, abs=0.05
-    )
+    assert set(ours) == set(said)
     # What the text says of them holds of every run, whatever the machine.
     for table in (ours, said):
+        costs = [float(points) for name, (_, points) in table.items() if name != "measured MFU"]
+        assert costs == sorted(costs, reverse=True)
+        assert sum(costs) == pytest.approx(100 - float(table["measured MFU"][1]), abs=0.05)
         assert float(table["padding and mock sequences"][0]) > 0.5 * float(table["measured MFU"][0])
-        assert float(table["kernels below their peak"][1]) < -25
+        assert float(table["kernels below their peak"][1]) > 25
