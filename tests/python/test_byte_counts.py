@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import gzip
+import importlib.util
 import json
 import pathlib
 import pickle
-import re
 import subprocess
 import sys
 from typing import Any
@@ -16,7 +16,7 @@ import pytest
 
 import floptally
 from conftest import SOURCE
-from test_readme import run
+from test_readme import blocks, run
 
 CONFIG = SOURCE / "examples" / "data" / "mistral-7b-v0.1.json"
 TRACE = SOURCE / "tests" / "golden" / "traces" / "cpu_step.json"
@@ -360,7 +360,12 @@ def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp
         assert str(raised.value).startswith(text), (change, raised.value)
 
 
-def test_the_lines_of_the_page_of_bytes_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(SOURCE)
-    blocks = re.findall(r"^```python\n(.*?)^```$", (SOURCE / "docs" / "bytes.md").read_text(), re.MULTILINE | re.DOTALL)
-    assert sum(run(lines, f"docs/bytes.md, block {number}", {}) for number, lines in enumerate(blocks)) >= 5
+def test_the_lines_of_the_page_of_plans_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "examples").symlink_to(SOURCE / "examples")
+    scope: dict[str, Any] = {"__name__": "a_script"}
+    compared = 0
+    for number, lines in enumerate(blocks("docs/plans.md")):
+        if "floptally.memory" not in lines or importlib.util.find_spec("torch"):
+            compared += run(lines, f"docs/plans.md, block {number}", scope)
+    assert compared >= 6

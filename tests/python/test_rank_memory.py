@@ -52,7 +52,7 @@ def fit(model: Any, plan: floptally.Plan | None = None, **how: Any) -> floptally
 
 
 # What runs besides, and is not counted: of each norm 1 / RMS of a token; of rotary embeddings cos and sin of a position,
-# once for all layers. Each is named in docs/bytes.md.
+# once for all layers. Each is named in docs/plans.md.
 NORMS = BATCH * LENGTH * 4 * (2 * LAYERS + 1)
 
 

@@ -423,7 +423,7 @@ class Cost:
     ) -> Bytes:
         """Bytes that a batch moves between memory and units: component x phase x kind, as exact ints.
 
-        `flops(...).bytes(...)` in one call. docs/bytes.md says what is moved.
+        `flops(...).bytes(...)` in one call. docs/plans.md says what is moved.
 
         Args:
             weight_bits: of a weight as it is read, 1 to 64.
@@ -846,7 +846,7 @@ class Breakdown:
     ) -> Fit:
         """What a rank of each pipeline stage holds and sends, where this work is one microbatch of a replica.
 
-        docs/bytes.md says what is held and sent. `str()` is a table, as the program `floptally fit` prints it.
+        docs/plans.md says what is held and sent. `str()` is a table, as the program `floptally fit` prints it.
 
         Args:
             dp, cp, tp, pp, vpp, ep: ranks along each axis, as in `ParallelLayout`.

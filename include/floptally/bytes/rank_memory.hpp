@@ -191,7 +191,7 @@ inline void put_states(std::span<const model_part> parts, const parallel_layout&
 
 }  // namespace detail
 
-/// Bytes that the layout's rank holds at its fullest, with the model of what a forward keeps that docs/bytes.md states:
+/// Bytes that the layout's rank holds at its fullest, with the model of what a forward keeps that docs/plans.md states:
 /// each value that a matrix with a trained weight reads, once; what a norm or an activation between matrices reads; of
 /// attention q, k, v, the output and a number a head and token, or without flash attention the probabilities. With full
 /// recompute the input of each layer alone: what one layer makes again comes on top for a moment, and so do buffers of

@@ -8,7 +8,7 @@
 
 /// @file
 /// Bytes that a step must hold whatever the kernels do: logits, weights, gradients, optimizer state. Activations depend
-/// on the implementation and are not guessed. docs/memory.md has the tables and their sources.
+/// on the implementation and are not guessed. docs/plans.md has the tables and their sources.
 
 namespace floptally {
 
