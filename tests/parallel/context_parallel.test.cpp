@@ -237,7 +237,7 @@ TEST_CASE("A3: each sequence of a pack on its own: two chunks of each, in the or
 
 namespace {
 
-/// The first example of docs/context_parallel.md, line for line: the test below compares the two.
+/// The example of context parallelism in docs/parallel.md, line for line: the test below compares the two.
 double snippet_of_the_page(const std::vector<int>& cu_seqlens, u64 tp, u64 cp, u64 cp_rank,
                            const floptally::flop_counter& model, std::vector<u64>& tokens, tally& share) {
     // clang-format off
@@ -266,11 +266,11 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("F11 the first example of docs/context_parallel.md runs for every tp and cp, tp odd and cp 1 too",
+TEST_CASE("F11 the example of context parallelism in docs/parallel.md runs for every tp and cp, tp odd and cp 1 too",
           "[context_parallel]") {
     const std::filesystem::path source = FLOPTALLY_SOURCE_DIR;
-    const std::string page = read_text(source / "docs/context_parallel.md");
-    const std::vector<std::string> shown = lines_of(fenced_blocks(page, "cpp").at(0));
+    const std::string page = read_text(source / "docs/parallel.md");
+    const std::vector<std::string> shown = lines_of(fenced_blocks(page, "cpp").at(1));
     const std::vector<std::string> compiled = lines_of(read_text(source / "tests/parallel/context_parallel.test.cpp"));
     REQUIRE(shown.size() == 6);
     CHECK(std::search(compiled.begin(), compiled.end(), shown.begin(), shown.end()) != compiled.end());

@@ -8,7 +8,7 @@
     total = sums(tally)                                                 # every step: one SUM of about 2 KB
     meter = floptally.Meter(cost, accelerator=name, reduce=sums)        # or: the meter does, as each step ends
 
-A scope says, axis by axis, whether ranks hold the same of a statistic or each a part (docs/parallel_layouts.md). Words
+A scope says, axis by axis, whether ranks hold the same of a statistic or each a part (docs/parallel.md). Words
 travel with witnesses: a sum over a group that does not fit the scope, and ranks that count differently what they hold
 alike, raise a `floptally.Error` on every rank of the group. Integers of 64 bits are summed, on the device that the
 group's backend takes: with gloo on the CPU, with NCCL on the current GPU, whose result is waited for.
