@@ -522,7 +522,7 @@ TEST_CASE("F14 Exchange: what one rank alone cannot do all ranks throw, and nobo
     CHECK(ends(ranks, [](auto&) {}) == std::vector<std::string>(ranks, "no error"));
 }
 
-TEST_CASE("T8 Exchange: the worked example of docs/exchange.md is what the plan says") {
+TEST_CASE("T8 Exchange: the worked example of docs/balance.md is what the plan says") {
     const numbers owners{0, 0, 0, 1, 1};
     const numbers destinations{1, 0, 1, 0, 1};
     const exchange_plan plan(owners, destinations, numbers{5, 3, 2, 4, 0}, 2, {.bytes_per_element = 4});
@@ -533,7 +533,7 @@ TEST_CASE("T8 Exchange: the worked example of docs/exchange.md is what the plan 
         }
         return text;
     };
-    const std::string page = read_text(std::string(FLOPTALLY_SOURCE_DIR) + "/docs/exchange.md");
+    const std::string page = read_text(std::string(FLOPTALLY_SOURCE_DIR) + "/docs/balance.md");
     for (u64 rank = 0; rank < 2; ++rank) {
         const rank_exchange mine = plan.for_rank(rank);
         for (const auto& [name, buffer] : {std::pair{"send", &mine.send}, std::pair{"receive", &mine.receive}}) {
