@@ -6,7 +6,7 @@
 vLLM's scheduler says of each step how many tokens it runs of each request (`num_scheduled_tokens`) and how many of each are
 computed already (`num_computed_tokens`). That is all that FLOPs need: chunks of prompts, decoding, prefixes that were cached
 and requests that were preempted are in it. `new_tokens` reads such an output as it is; the scheduler here is a small one of
-the same names, so that the example runs without a GPU (docs/decoding.md).
+the same names, so that the example runs without a GPU (docs/rl_step.md).
 """
 
 from __future__ import annotations

@@ -89,7 +89,7 @@ def test_the_lines_of_the_page_run_one_after_the_other(
     assert compared >= 2
 
 
-@pytest.mark.parametrize("page", ["docs/decoding.md", "docs/rl_step.md", "docs/parallel.md", "docs/balance.md"])
+@pytest.mark.parametrize("page", ["docs/rl_step.md", "docs/parallel.md", "docs/balance.md"])
 def test_the_lines_of_other_pages_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(SOURCE)
     scope: dict[str, Any] = {"__name__": "a_script"}
