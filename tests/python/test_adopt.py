@@ -634,9 +634,9 @@ def test_deepspeed_beside_the_original(monkeypatch: pytest.MonkeyPatch, capsys: 
         FlopsProfiler(plain, cost=floptally.Cost.from_rows([("x", "count", "linear", 10, 5)]))
 
 
-# ---- docs/adopt.md ----
+# ---- docs/python.md ----
 
-PAGE = (SOURCE / "docs" / "adopt.md").read_text()
+PAGE = (SOURCE / "docs" / "python.md").read_text()
 #: What DeepSpeed's profiler adds up for one forward of 8192 tokens: LlamaForCausalLM on meta, deepspeed 0.19.8.
 DEEPSPEED_FORWARD = 158_144_453_935_104
 
@@ -736,7 +736,7 @@ def test_what_deepspeed_adds_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def diffs() -> list[Any]:
-    titles = re.findall(r"^## (.*?)$(.*?)(?=^## |\Z)", PAGE, re.MULTILINE | re.DOTALL)
+    titles = re.findall(r"^### (.*?)$(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL)
     found = [(title, re.findall(r"^```diff\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)) for title, text in titles]
     return [pytest.param(blocks, id=title) for title, blocks in found if blocks]
 

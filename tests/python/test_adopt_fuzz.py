@@ -4,7 +4,7 @@
     FLOPTALLY_TRAINERS=FOLDER FLOPTALLY_FUZZ=2000 FLOPTALLY_SEED=1 pytest -s tests/python/test_adopt_fuzz.py
 
 ``originals.py`` says what FOLDER holds. Each test prints its seed and how many configurations it ran; what it leaves out
-is in the table of docs/adopt.md.
+is in the table of docs/python.md.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def test_megatron_lm() -> None:
     report("Megatron-LM", rows)
 
 
-#: Words of the configuration under which Megatron-Bridge's own numbers are not reproduced: docs/adopt.md says why.
+#: Words of the configuration under which Megatron-Bridge's own numbers are not reproduced: docs/python.md says why.
 def _bridge_differs(given: dict[str, Any], lengths: list[int] | None) -> str | None:
     if given["window_size"] is None:
         return None

@@ -234,7 +234,7 @@ def trainer(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> types.ModuleType:
 
 def test_by_its_own_convention_the_originals_number_after_one_warning(trainer: types.ModuleType) -> None:
     args = arguments("megatron", named("megatron", "gpt/bshd"))
-    with pytest.warns(RuntimeWarning, match="the original counts 14, floptally .*docs/adopt.md") as caught:
+    with pytest.warns(RuntimeWarning, match="the original counts 14, floptally .*docs/python.md") as caught:
         assert [megatron.num_floating_point_operations(args, 2) for _ in range(3)] == [14.0] * 3
     assert len(caught) == 1
     assert megatron.num_floating_point_operations(args, 2, convention="exact") > 14
@@ -335,7 +335,7 @@ PATCHES = SOURCE / "examples" / "python" / "patches"
 def test_a_patch_says_the_commit_that_the_functions_were_read_at(trainer_name: str) -> None:
     text = (PATCHES / f"{trainer_name}.patch").read_text()
     assert f"Against {originals.COMMITS[trainer_name]} of " in text
-    page = (SOURCE / "docs" / "adopt.md").read_text()
+    page = (SOURCE / "docs" / "python.md").read_text()
     assert f"examples/python/patches/{trainer_name}.patch" in page
 
 

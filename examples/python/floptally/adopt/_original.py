@@ -98,7 +98,7 @@ class Original:
             self._warn(
                 "differs",
                 f"the original counts {number(value):.12g}, floptally {number(found):.12g} under its convention; the "
-                "original's is returned. docs/adopt.md lists what differs",
+                "original's is returned. docs/python.md lists what differs",
             )
             return value
         return found

@@ -116,7 +116,7 @@ class FlopsCounter:
                 warn_once(
                     "verl", "forward_only",
                     "verl divides the MFU of forward-only passes by 3, and a step of this plan is not three forwards: "
-                    "pass forward_only= to estimate_flops, as docs/adopt.md shows",
+                    "pass forward_only= to estimate_flops, as docs/python.md shows",
                 )  # fmt: skip
         return (flops + apart) / seconds / 1e12
 
