@@ -1158,7 +1158,7 @@ TEST_CASE("F12: an unknown type names the nearest, and in three lines every way 
     const std::string error = error_of([] { return floptally::read_config(json{{"model_type", "qwen3moe"}}); });
     CHECK(error.starts_with("model_type: unknown type \"qwen3moe\"; nearest: qwen3_moe\n"));
     CHECK(std::count(error.begin(), error.end(), '\n') == 2);
-    for (const char* const way : {"floptally models", "docs/pages.md", "docs/config_format.md", "from_torch"}) {
+    for (const char* const way : {"floptally models", "docs/pages.md", "floptally's format", "from_torch"}) {
         INFO(way);
         CHECK(error.find(way) != std::string::npos);
     }

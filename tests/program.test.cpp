@@ -661,8 +661,8 @@ TEST_CASE(
     "an unknown model type is an error that names the ways out, of which floptally models lists the known types") {
     CHECK(run("flops --config unknown.json --lengths 5").err ==
           "floptally: error: model_type: unknown type \"gpt9\"; nearest: gpt2 "
-          "  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format "
-          "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module\n");
+          "  `floptally models` lists the known types; a page of your own or floptally's format (docs/pages.md) "
+          "  says what any other multiplies, and floptally.from_torch counts a module\n");
     CHECK(run("models").out.find("\nqwen3_moe ") != std::string::npos);
 }
 

@@ -319,12 +319,13 @@ TEST_CASE("the name of the own format is the model type of a report") {
     CHECK(floptally::read_config(parsed("{'model_type': 'floptally', 'name': 'ours', " + rest)).model_type == "ours");
 }
 
-TEST_CASE("every complete example of docs/config_format.md can be read") {
+TEST_CASE("every complete example of docs/pages.md can be read, and a model of every part") {
     const std::vector<std::string> examples =
-        fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/config_format.md"), "json");
-    REQUIRE(examples.size() == 3);
-    CHECK(floptally::read_config(json::parse(examples[2])).model_type == "ranking");
-    const floptally::model_config complete = floptally::read_config(json::parse(examples[1]));
+        fenced_blocks(read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/pages.md"), "json");
+    REQUIRE(examples.size() == 2);
+    CHECK(floptally::read_config(json::parse(examples[1])).model_type == "ranking");
+    const floptally::model_config complete =
+        floptally::read_config(json::parse(read_text(std::filesystem::path(FLOPTALLY_GOLDEN_DIR) / "every_part.json")));
     CHECK(complete.model_type == "my-hybrid");
     // Every part, every mask, every key.
     for (const char* component :

@@ -1023,8 +1023,8 @@ std::string with_ways_out(std::string text) {
     if (text.ends_with('*')) {
         text.pop_back();
         text +=
-            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n"
-            "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module";
+            "\n  `floptally models` lists the known types; a page of your own or floptally's format (docs/pages.md)\n"
+            "  says what any other multiplies, and floptally.from_torch counts a module";
     }
     return text;
 }

@@ -182,7 +182,7 @@ TEST_CASE("Every page of the library reads the defaults of its class, or says wh
     CHECK(costs > 200);
 }
 
-TEST_CASE("docs/pages.md and docs/config_format.md list the words and the keys of every part, as the table has them") {
+TEST_CASE("docs/pages.md lists the words and the keys of every part, as the table has them") {
     std::istringstream listed(read_text(source_dir / "docs/pages.md"));
     std::string words_of_parts = "|";  // "| gqa heads kv dim gate fused | … |"
     bool is_list = false;
@@ -194,7 +194,7 @@ TEST_CASE("docs/pages.md and docs/config_format.md list the words and the keys o
             words_of_parts += " " + line.substr(start) + (line.ends_with(".") ? " |" : "");
         }
     }
-    const std::string keys_of_parts = read_text(source_dir / "docs/config_format.md");
+    const std::string keys_of_parts = read_text(source_dir / "docs/pages.md");
     std::size_t own = 0;
     for (const auto& kind : floptally::detail::pages::part_kinds) {
         std::string words(kind.name);

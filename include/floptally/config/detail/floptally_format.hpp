@@ -83,7 +83,7 @@ static_assert(component_name::capacity == 39, "the page above says how long a co
     return text;
 }
 
-/// The reader of floptally's own format (`"model_type": "floptally"`, docs/config_format.md): any composition of the
+/// The reader of floptally's own format (`"model_type": "floptally"`, docs/pages.md): any composition of the
 /// parts, for a model that no family describes. Every key is read or refused.
 class floptally_format {
   public:

@@ -54,8 +54,8 @@ namespace floptally::detail::pages {
     }
     refuse(config.field(key),
            {"unknown type \"", type, "\"", hint,
-            "\n  `floptally models` lists the known types; a page of your own (docs/pages.md) or floptally's format\n",
-            "  (docs/config_format.md) says what any other multiplies, and floptally.from_torch counts a module"});
+            "\n  `floptally models` lists the known types; a page of your own or floptally's format (docs/pages.md)\n",
+            "  says what any other multiplies, and floptally.from_torch counts a module"});
 }
 
 /// Notes given pages that read nothing: they would otherwise change nothing silently.
