@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# Prints what docs/performance.md says of compile time: of the umbrella and of a unit that reads a config, beside
+# Prints what compile time is (docs/contributing.md has some rows): of the umbrella and of a unit that reads a config, beside
 # nlohmann_json's own. User and system seconds, the least of RUNS (5), in turn, so that a machine that slows down slows all
 # of them; the compiler's memory, the most of them; and the lines of the reader of configs.
 #   tests/benchmark/compile_time.sh [compiler ...]        (g++ and clang++)

@@ -3,7 +3,7 @@
 
     python tests/benchmark/python_flops.py
 
-Prints the tables of docs/performance.md: the least of 41 repetitions, in microseconds a call, in one process on one core,
+Prints tables of which docs/contributing.md has some rows: the least of 41 repetitions, in microseconds a call, in one process on one core,
 with the commit of this file's repository, of which the installed floptally has to be.
 The other counters are imported from their own packages (`pip install --no-deps verl megatron-bridge`, and of verl's
 dependencies `ray tensordict codetiming omegaconf …`); what cannot be imported is left out with the reason. Of
@@ -44,7 +44,7 @@ LLAMA_3_8B = {
 }
 
 
-#: Targets of the library, in microseconds on the machine of docs/performance.md.
+#: Targets of the library, in microseconds on the machine of docs/contributing.md.
 TARGETS = {
     "cost.flops(lengths=list)": 2.3,
     "cost.flops(lengths=list, plan=lora)": 2.3,

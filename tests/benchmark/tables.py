@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the tables of docs/performance.md that are of the C++ library and of reading a config, as they stand there: each
+"""Prints tables of the C++ library's speed and of reading a config, of which docs/contributing.md has some rows: each
 figure beside the program that printed it. (Those of Python: python_flops.py. That of compile time: compile_time.sh.)
 
     python3 tests/benchmark/tables.py build/benchmark/tests/benchmark
