@@ -43,6 +43,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/HunyuanVideoTransformer3DModel.page>
 ,
+#include <floptally/models/I2VGenXLUNet.page>
+,
 #include <floptally/models/Kandinsky5Transformer3DModel.page>
 ,
 #include <floptally/models/LTXVideoTransformer3DModel.page>
@@ -70,6 +72,16 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/SkyReelsV2Transformer3DModel.page>
 ,
 #include <floptally/models/StableAudioDiTModel.page>
+,
+#include <floptally/models/UNet2DConditionModel.page>
+,
+#include <floptally/models/UNet2DModel.page>
+,
+#include <floptally/models/UNet3DConditionModel.page>
+,
+#include <floptally/models/UNetMotionModel.page>
+,
+#include <floptally/models/UNetSpatioTemporalConditionModel.page>
 ,
 #include <floptally/models/WanTransformer3DModel.page>
 ,

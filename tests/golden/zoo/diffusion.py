@@ -93,7 +93,7 @@ def describe(torch, diffusers, counter, name, draw, cases):
 
 def main(arguments):
     check_only = "--check" in arguments
-    draws = next((int(word[8:]) for word in arguments if word.startswith("--draws=")), DRAWS)
+    draws = next((int(word[8:]) for word in arguments if word.startswith("--draws=")), None)
     out = pathlib.Path(next((word[6:] for word in arguments if word.startswith("--out=")), FILE))
     only = [word for word in arguments if not word.startswith("--")]
     warnings.filterwarnings("ignore")
@@ -115,7 +115,7 @@ def main(arguments):
     before = {one["id"]: one for one in json.loads(out.read_text())} if out.exists() else {}
     after, wrong = dict(before), []
     for name in only or cases.CLASSES:
-        for draw in range(draws):
+        for draw in range(draws or getattr(getattr(cases, name), "draws", DRAWS)):
             key = f"{name}/{draw}"
             try:
                 one = json.loads(json.dumps(describe(torch, diffusers, FlopCounterMode, name, draw, cases)))

@@ -605,4 +605,204 @@ def ErnieImageTransformer2DModel(choose):
     return config, inputs
 
 
+# ---- UNets ----
+
+def maybe(choose, value):
+    return value if flag(choose) else None
+
+
+def unet_grid(choose, levels, frames=False):
+    """A number of equal samples, and the grid of each; one that halves is odd now and then."""
+    side = 2 ** (levels - 1)
+    return choose.randint(1, 2), (choose.randint(2, 3) if frames else 1, choose.randint(side, 2 * side + 3),
+                                  choose.randint(side, 2 * side + 3))
+
+
+def levels_of(choose, attending, plain, most=3):
+    """The levels of a UNet: their widths, and the blocks down and up."""
+    levels = choose.randint(2, most)
+    down = [choose.choice([attending, plain]) for _ in range(levels)]
+    up = [choose.choice([attending, plain]) for _ in range(levels)]
+    return dict(block_out_channels=tuple(8 * choose.randint(1, 3) for _ in range(levels)),
+                down_block_types=tuple(name.replace("WAY", "Down") for name in down),
+                up_block_types=tuple(name.replace("WAY", "Up") for name in up))
+
+
+def UNet2DConditionModel(choose):
+    attending, plain, middle = choose.choice([
+        ("CrossAttnWAYBlock2D", "WAYBlock2D", "UNetMidBlock2DCrossAttn"),
+        ("CrossAttnWAYBlock2D", "WAYBlock2D", "UNetMidBlock2DCrossAttn"),
+        ("SimpleCrossAttnWAYBlock2D", "ResnetWAYsampleBlock2D", "UNetMidBlock2DSimpleCrossAttn")])
+    config = levels_of(choose, attending, plain)
+    simple = attending.startswith("Simple")
+    levels = len(config["block_out_channels"])
+    context = 32 if simple else even(choose, 4, 12)  # 32 groups of a norm
+    embedded, width = choose.choice([None, "timestep", "projection", "simple_projection", "identity"]), 8 * choose.randint(1, 3)
+    time = maybe(choose, 4 * choose.randint(3, 8))
+    fourier = flag(choose)
+    embedding = time or (2 if fourier else 4) * config["block_out_channels"][0]
+    caption = choose.choice([None, None, even(choose, 4, 12)])
+    added = maybe(choose, "text_time")
+    depths = choose.choice([1, 2, [choose.randint(1, 2) for _ in range(levels)]])
+    per_block = choose.choice([1, 2, [choose.randint(1, 3) for _ in range(levels)]])
+    config.update(
+        in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), mid_block_type=choose.choice([middle, middle, middle, "UNetMidBlock2D", None]),
+        only_cross_attention=choose.choice([False, [flag(choose) for _ in range(levels)], flag(choose)]),
+        layers_per_block=per_block, downsample_padding=1 if simple else choose.choice([0, 1]), norm_num_groups=4,
+        cross_attention_dim=choose.choice([context, [even(choose, 4, 12)] * levels]) if caption is None and not simple else context,
+        transformer_layers_per_block=depths, encoder_hid_dim=caption,
+        attention_head_dim=4 if simple else choose.choice([2, [choose.choice([1, 2, 4]) for _ in range(levels)]]),
+        use_linear_projection=flag(choose), class_embed_type=embedded, addition_embed_type=added,
+        addition_time_embed_dim=8 if added else None, num_class_embeds=choose.choice([None, 7]) if embedded is None else None,
+        projection_class_embeddings_input_dim=6 * 8 + width if added else width,
+        resnet_time_scale_shift="scale_shift" if simple and flag(choose) else "default",
+        time_embedding_type="fourier" if fourier else "positional", time_embedding_dim=time,
+        time_cond_proj_dim=maybe(choose, 6), conv_in_kernel=choose.choice([1, 3]), conv_out_kernel=choose.choice([1, 3]),
+        class_embeddings_concat=flag(choose) if embedded and not added else False,
+        cross_attention_norm=maybe(choose, "group_norm") if simple else None,
+        mid_block_only_cross_attention=choose.choice([None, True, False]))
+    if not simple and flag(choose):  # of an asymmetric one
+        many = config["layers_per_block"] if isinstance(config["layers_per_block"], list) else [config["layers_per_block"]] * levels
+        config["reverse_transformer_layers_per_block"] = [[choose.randint(1, 2) for _ in range(count + 1)] for count in reversed(many)]
+    for name in ("cross_attention_dim", "layers_per_block", "attention_head_dim", "only_cross_attention", "transformer_layers_per_block"):
+        if isinstance(config[name], list):
+            config[name] = tuple(config[name])
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels)
+        if simple or config["downsample_padding"] == 0:
+            grid = (1, *(2 ** levels * choose.randint(1, 2) for _ in range(2)))
+        text = choose.randint(2, 9)
+        width = caption or (config["cross_attention_dim"] if isinstance(config["cross_attention_dim"], int) else config["cross_attention_dim"][0])
+        labels = {None: torch.zeros(batch, dtype=torch.long) if config["num_class_embeds"] else None,
+                  "timestep": times(batch), "identity": torch.randn(batch, embedding)}.get(
+                      embedded, torch.randn(batch, config["projection_class_embeddings_input_dim"]))
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid[1:]), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch, text, width), class_labels=labels,
+                    timestep_cond=torch.randn(batch, 6) if config["time_cond_proj_dim"] else None,
+                    added_cond_kwargs={"text_embeds": torch.randn(batch, config["projection_class_embeddings_input_dim"] - 48),
+                                       "time_ids": torch.ones(batch, 6)} if added else None)
+
+    return config, inputs
+
+
+UNet2DConditionModel.draws = 12
+
+
+def UNet2DModel(choose):
+    config = levels_of(choose, "AttnWAYBlock2D", choose.choice(["WAYBlock2D", "ResnetWAYsampleBlock2D"]))
+    levels = len(config["block_out_channels"])
+    embedded = choose.choice([None, "timestep", "identity"])
+    time = maybe(choose, 4 * choose.randint(3, 8))
+    embedding = time or 4 * config["block_out_channels"][0]
+    config.update(
+        in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), layers_per_block=choose.randint(1, 2),
+        mid_block_type=choose.choice(["UNetMidBlock2D", "UNetMidBlock2D", None]), add_attention=choose.random() < 0.8,
+        attention_head_dim=choose.choice([None, 4, 8]), norm_num_groups=4, attn_norm_num_groups=choose.choice([None, None, 2]),
+        downsample_type=choose.choice(["conv", "resnet"]), upsample_type=choose.choice(["conv", "resnet"]),
+        downsample_padding=choose.choice([0, 1]), resnet_time_scale_shift=choose.choice(["default", "scale_shift"]),
+        time_embedding_type=choose.choice(["positional", "fourier", "learned"]), time_embedding_dim=time,
+        num_train_timesteps=1000, class_embed_type=embedded, num_class_embeds=maybe(choose, 7) if embedded is None else None)
+
+    def inputs(choose, model):
+        batch = choose.randint(1, 2)
+        grid = (1, *(2 ** (levels - 1) * choose.randint(1, 3) for _ in range(2)))
+        labels = {None: torch.zeros(batch, dtype=torch.long) if config["num_class_embeds"] else None,
+                  "timestep": times(batch), "identity": torch.randn(batch, embedding)}[embedded]
+        return dict(samples(batch, grid, 0), sample=torch.randn(batch, config["in_channels"], *grid[1:]), timestep=times(batch),
+                    class_labels=labels)
+
+    return config, inputs
+
+
+UNet2DModel.draws = 8
+
+
+def UNet3DConditionModel(choose):
+    config = levels_of(choose, "CrossAttnWAYBlock3D", "WAYBlock3D")
+    levels = len(config["block_out_channels"])
+    config.update(in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), layers_per_block=choose.randint(1, 2),
+                  norm_num_groups=4, cross_attention_dim=even(choose, 4, 12), attention_head_dim=choose.choice([2, 4, 8]),
+                  time_cond_proj_dim=maybe(choose, 6), downsample_padding=1)
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels, True)
+        text = choose.randint(2, 9)
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch, text, config["cross_attention_dim"]),
+                    timestep_cond=torch.randn(batch, 6) if config["time_cond_proj_dim"] else None)
+
+    return config, inputs
+
+
+def UNetSpatioTemporalConditionModel(choose):
+    config = levels_of(choose, "CrossAttnWAYBlockSpatioTemporal", "WAYBlockSpatioTemporal")
+    levels = len(config["block_out_channels"])
+    config["block_out_channels"] = tuple(32 * choose.randint(1, 2) for _ in range(levels))
+    context = even(choose, 4, 12)
+    config.update(in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5),
+                  layers_per_block=choose.choice([1, tuple(choose.randint(1, 2) for _ in range(levels))]),
+                  cross_attention_dim=choose.choice([context, (context,) * levels]),
+                  transformer_layers_per_block=choose.choice([1, tuple(choose.randint(1, 2) for _ in range(levels))]),
+                  num_attention_heads=choose.choice([2, tuple(choose.choice([1, 2, 4]) for _ in range(levels))]),
+                  addition_time_embed_dim=8, projection_class_embeddings_input_dim=24)
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels, True)
+        text = choose.randint(1, 3)
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, grid[0], config["in_channels"], *grid[1:]),
+                    timestep=times(batch).float(), encoder_hidden_states=torch.randn(batch, text, context),
+                    added_time_ids=torch.ones(batch, 3))
+
+    return config, inputs
+
+
+def I2VGenXLUNet(choose):
+    config, inputs = UNet3DConditionModel(choose)
+    config["in_channels"] = 4
+    config.pop("downsample_padding")
+    config.pop("time_cond_proj_dim")
+
+    def own(choose, model):
+        levels = len(config["block_out_channels"])
+        batch, grid = unet_grid(choose, levels, True)
+        text = choose.randint(2, 9)
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, 4, *grid), timestep=times(batch).float(), fps=times(batch),
+                    image_latents=torch.randn(batch, 4, *grid), image_embeddings=torch.randn(batch, config["cross_attention_dim"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["cross_attention_dim"]))
+
+    return config, own
+
+
+def UNetMotionModel(choose):
+    config = levels_of(choose, "CrossAttnWAYBlockMotion", "WAYBlockMotion")
+    levels = len(config["block_out_channels"])
+    context = even(choose, 4, 12)
+    each = lambda: tuple(choose.randint(1, 2) for _ in range(levels))
+    added = maybe(choose, "text_time")
+    depths = choose.choice([1, each()])
+    config.update(in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), layers_per_block=depths,
+                  norm_num_groups=4, cross_attention_dim=choose.choice([context, (context,) * levels]),
+                  transformer_layers_per_block=choose.choice([1, 2, each()]), temporal_transformer_layers_per_block=choose.choice([1, 2, each()]),
+                  transformer_layers_per_mid_block=choose.choice([None, 2, (1,)]),
+                  temporal_transformer_layers_per_mid_block=choose.choice([1, 2, (2,)]), use_linear_projection=flag(choose),
+                  num_attention_heads=choose.choice([2, tuple(choose.choice([1, 2, 4]) for _ in range(levels))]),
+                  motion_num_attention_heads=choose.choice([2, tuple(choose.choice([1, 2, 4]) for _ in range(levels))]),
+                  use_motion_mid_block=flag(choose), addition_embed_type=added, addition_time_embed_dim=8 if added else None,
+                  projection_class_embeddings_input_dim=56 if added else None, time_cond_proj_dim=maybe(choose, 6))
+    if flag(choose):  # of an asymmetric one
+        many = depths if isinstance(depths, tuple) else (depths,) * levels
+        nested = lambda: [[choose.randint(1, 2) for _ in range(count + 1)] for count in reversed(many)]
+        config.update(reverse_transformer_layers_per_block=nested(), reverse_temporal_transformer_layers_per_block=nested())
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels, True)
+        text = choose.randint(2, 9)
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch * grid[0], text, context),
+                    timestep_cond=torch.randn(batch, 6) if config["time_cond_proj_dim"] else None,
+                    added_cond_kwargs={"text_embeds": torch.randn(batch, 8), "time_ids": torch.ones(batch, 6)} if added else None)
+
+    return config, inputs
+
 CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
