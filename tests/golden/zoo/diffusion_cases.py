@@ -653,7 +653,7 @@ def UNet2DConditionModel(choose):
         transformer_layers_per_block=depths, encoder_hid_dim=caption,
         attention_head_dim=4 if simple else choose.choice([2, [choose.choice([1, 2, 4]) for _ in range(levels)]]),
         use_linear_projection=flag(choose), class_embed_type=embedded, addition_embed_type=added,
-        addition_time_embed_dim=8 if added else None, num_class_embeds=choose.choice([None, 7]) if embedded is None else None,
+        addition_time_embed_dim=8 if added else None, num_class_embeds=maybe(choose, 7),
         projection_class_embeddings_input_dim=6 * 8 + width if added else width,
         resnet_time_scale_shift="scale_shift" if simple and flag(choose) else "default",
         time_embedding_type="fourier" if fourier else "positional", time_embedding_dim=time,
@@ -686,7 +686,7 @@ def UNet2DConditionModel(choose):
     return config, inputs
 
 
-UNet2DConditionModel.draws = 12
+UNet2DConditionModel.draws = 20
 
 
 def UNet2DModel(choose):
@@ -702,7 +702,7 @@ def UNet2DModel(choose):
         downsample_type=choose.choice(["conv", "resnet"]), upsample_type=choose.choice(["conv", "resnet"]),
         downsample_padding=choose.choice([0, 1]), resnet_time_scale_shift=choose.choice(["default", "scale_shift"]),
         time_embedding_type=choose.choice(["positional", "fourier", "learned"]), time_embedding_dim=time,
-        num_train_timesteps=1000, class_embed_type=embedded, num_class_embeds=maybe(choose, 7) if embedded is None else None)
+        num_train_timesteps=1000, class_embed_type=embedded, num_class_embeds=maybe(choose, 7))
 
     def inputs(choose, model):
         batch = choose.randint(1, 2)
@@ -792,8 +792,10 @@ def UNetMotionModel(choose):
                   projection_class_embeddings_input_dim=56 if added else None, time_cond_proj_dim=maybe(choose, 6))
     if flag(choose):  # of an asymmetric one
         many = depths if isinstance(depths, tuple) else (depths,) * levels
-        nested = lambda: [[choose.randint(1, 2) for _ in range(count + 1)] for count in reversed(many)]
-        config.update(reverse_transformer_layers_per_block=nested(), reverse_temporal_transformer_layers_per_block=nested())
+        nested = lambda more: tuple(tuple(choose.randint(1, 2) for _ in range(count + more)) for count in (reversed(many) if more else many))
+        config.update(reverse_transformer_layers_per_block=nested(1), reverse_temporal_transformer_layers_per_block=nested(1),
+                      transformer_layers_per_block=nested(0), temporal_transformer_layers_per_block=nested(0),
+                      reverse_motion_num_attention_heads=tuple(choose.choice([1, 2, 4]) for _ in range(levels)))
 
     def inputs(choose, model):
         batch, grid = unet_grid(choose, levels, True)
@@ -804,5 +806,8 @@ def UNetMotionModel(choose):
                     added_cond_kwargs={"text_embeds": torch.randn(batch, 8), "time_ids": torch.ones(batch, 6)} if added else None)
 
     return config, inputs
+
+UNetMotionModel.draws = 10
+
 
 CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
