@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Writes docs/headers.md from the headers in include/floptally; with --check, exits 1 where it is not current.
 
-A header's line is the first clause of its `@file` comment. A room's title is its line in docs/architecture.md. A header is
-bold where the umbrella includes it.
+A header's line is the first clause of its `@file` comment. Rooms are those of docs/architecture.md. A header is bold where the
+umbrella includes it.
 """
 
 import pathlib
@@ -54,15 +54,15 @@ def page():
     lines = [
         "# Headers",
         "",
-        "Every header that may be included, room by room. `#include <floptally/floptally.hpp>` brings the **bold** ones, which need the",
-        "standard library alone; include the others by name. A room's `detail/` is its own.",
+        "Every header that may be included, room by room ([architecture.md](architecture.md)), lowest floor first.",
+        "`#include <floptally/floptally.hpp>` brings the **bold** ones, which need the standard library alone; include the others by name.",
+        "A room's `detail/` is its own.",
+        "",
+        "| header in `floptally/` | what it is |",
+        "| --- | --- |",
     ]
-    for room, title in [("", "the umbrella and the adapters")] + rooms():
-        found = public(HEADERS / room)
-        if not found:
-            continue
-        lines += ["", f"## `floptally/{room}{'/' if room else ''}`: {title}", "", "| header | what it is |", "| --- | --- |"]
-        for path in found:
+    for room in [""] + [room for room, _ in rooms()]:
+        for path in public(HEADERS / room):
             name = path.relative_to(HEADERS).as_posix()
             bold = "**" if name in umbrella else ""
             lines.append(f"| {bold}`{name}`{bold} | {clause(path)} |")

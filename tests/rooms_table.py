@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Prints the rooms of include/floptally with their headers, lines and arrows, as docs/architecture.md has them."""
+"""Prints the rooms of include/floptally with their headers, lines and arrows."""
 
 import re
 import headers_page

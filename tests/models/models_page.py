@@ -116,7 +116,7 @@ def what_of(pages, name):
         encoder = encoder or page.encoder
         page = pages.get(page.base) if page.base else None
     if inner:
-        return "of " + ", ".join(f"{part} `{of}`" if of.strip("*") else part for part, of in inner)
+        return " + ".join(f"`{of}`" if of.strip("*") else part for part, of in inner)
     parts = parts_of(pages, name) or "HSTU layers, MLPs"  # a page without blocks
     if encoder is not None and encoder.group(1) != "none":
         parts += f"; encoder `{encoder.group(1)}`"
@@ -161,7 +161,7 @@ def written(pages, types):
         "",
         "## What each type multiplies",
         "",
-        "Attention is causal unless its row says more. A type with towers is made of the types in its row.",
+        "Attention is causal unless its row says more. A type with towers is a sum of types.",
         "",
         "| multiplies; sees | types |",
         "| --- | --- |",
@@ -182,10 +182,12 @@ def written(pages, types):
         "| what runs besides | types |",
         "| --- | --- |",
     ]
-    by_reason = {}
+    by_reason, by_types = {}, {}
     for (why, _), names in differences.items():
         by_reason.setdefault(why, set()).update(names)
-    lines += [f"| {why} | {listed(names)} |" for why, names in sorted(by_reason.items())]
+    for why, names in sorted(by_reason.items()):
+        by_types.setdefault(listed(names), []).append(why)
+    lines += [f"| {'; '.join(reasons)} | {names} |" for names, reasons in by_types.items()]
     lines += ["", "`tests/models/models_page.py` writes this page."]
     return "\n".join(lines) + "\n"
 
