@@ -3,7 +3,7 @@
 """Prints the words of each page of docs/ and of the README, as `wc -w` counts them, with and without generated tables.
 
 With --check, exits 1 where there are more than 22 pages or 45 000 words, where the README has more than 120 lines, or
-where a link leads to no file or to no heading.
+where a link leads to no file or to no heading, or where .ci/site.yml leaves out a page.
 """
 
 import pathlib
@@ -68,6 +68,8 @@ def main():
         print(f"{every:7} {by_hand:7}  words, and those without generated tables, on {len(counted) - 1} pages")
         return 0
     wrong = list(broken_links())
+    site = (ROOT / ".ci/site.yml").read_text(encoding="utf-8") + " security.md"  # the hook adds it where it is there
+    wrong += [f"{page.name} is not in the contents of .ci/site.yml" for page in pages()[:-1] if page.name not in site]
     if len(counted) - 1 > MOST_PAGES:
         wrong.append(f"docs/ has {len(counted) - 1} pages, more than {MOST_PAGES}")
     if every > MOST_WORDS:

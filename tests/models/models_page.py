@@ -28,9 +28,9 @@ NAMES = {
     "scores": "scores", "state": "state", "linear": "linears", "pooling": "pooling",
 }
 MASKS = {
-    "both": "both ways", "window": "windows", "around": "windows on both sides", "chunk": "chunks", "top": "best keys",
+    "both": "two-way", "window": "windows", "around": "two-sided windows", "chunk": "chunks", "top": "best keys",
     "compressed": "compressed keys", "best_compressed": "best compressed keys", "best_blocks": "best blocks",
-    "best_pools": "best pools", "prefix_lm": "a prefix both ways", "grid": "windows of a grid", "clip_squares": "whole clips",
+    "best_pools": "best pools", "prefix_lm": "two-way prefix", "grid": "windows of a grid", "clip_squares": "whole clips",
     "level_windows": "windows of levels", "reduced": "fewer keys", "lines": "lines of a grid",
     "hstu": "HSTU", "frame_squares": "frames of sound", "frame_band": "bands of frames",
 }

@@ -96,6 +96,17 @@ def test_the_lines_of_other_pages_run(page: str, monkeypatch: pytest.MonkeyPatch
     assert sum(run(lines, f"{page}, block {n}", scope) for n, lines in enumerate(blocks(page)) if not needed(lines)) >= 1
 
 
+def test_the_lines_of_the_meter_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    import floptally
+
+    monkeypatch.chdir(SOURCE)
+    meter = floptally.Meter(floptally.cost("examples/data/mistral-7b-v0.1.json"), gpus=1, peak_tflops=989)
+    saved: list[Any] = []
+    for number, lines in enumerate(blocks("docs/meter.md")):
+        run(lines, f"docs/meter.md, block {number}", {"meter": meter, "save": saved.append, "waited": 0.0})
+    assert len(saved) == 1 and meter.goodput.wall_seconds > 0
+
+
 # What the page says that its reader has, by what stands in the block: a model, a trainer and a loop; a dataset.
 A_TRAINER = """
 import torch, transformers
