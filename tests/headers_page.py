@@ -58,14 +58,14 @@ def page():
         "`#include <floptally/floptally.hpp>` brings the **bold** ones, which need the standard library alone; include the others by name.",
         "A room's `detail/` is its own.",
         "",
-        "| header in `floptally/` | what it is |",
-        "| --- | --- |",
+        "header in `floptally/` | what it is",
+        "--- | ---",
     ]
     for room in [""] + [room for room, _ in rooms()]:
         for path in public(HEADERS / room):
             name = path.relative_to(HEADERS).as_posix()
             bold = "**" if name in umbrella else ""
-            lines.append(f"| {bold}`{name}`{bold} | {clause(path)} |")
+            lines.append(f"{bold}`{name}`{bold} | {clause(path)}")
     lines += ["", "`tests/headers_page.py` writes this page."]
     return "\n".join(lines) + "\n"
 

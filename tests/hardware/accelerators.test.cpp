@@ -316,7 +316,9 @@ std::string page_of_the_library() {
         cells.push_back(bandwidths(part, memory_sources));
         std::string others;
         for (const std::string_view name : names(part)) {
-            if (name != part.name) {
+            const bool is_said = name.ends_with(part.name) && (name.size() == part.name.size() ||
+                                                               name.starts_with("NVIDIA ") || name.starts_with("AMD "));
+            if (!is_said) {  // the page says it of all parts
                 others.append(others.empty() ? "`" : ", `").append(name).append("`");
             }
         }

@@ -163,10 +163,10 @@ def written(pages, types):
         "",
         "Attention is causal unless its row says more. A type with towers is a sum of types.",
         "",
-        "| multiplies; sees | types |",
-        "| --- | --- |",
+        "multiplies; sees | types",
+        "--- | ---",
     ]
-    lines += [f"| {what} | {listed(names)} |" for what, names in kinds(pages, types)]
+    lines += [f"{what} | {listed(names)}" for what, names in kinds(pages, types)]
     lines += [
         "",
         "## What each type was compared with",
@@ -179,15 +179,15 @@ def written(pages, types):
         "Some implementations execute other products than the model defines. Then the count is equal together with an integer",
         "that follows from the shapes:",
         "",
-        "| what runs besides | types |",
-        "| --- | --- |",
+        "what runs besides | types",
+        "--- | ---",
     ]
     by_reason, by_types = {}, {}
     for (why, _), names in differences.items():
         by_reason.setdefault(why, set()).update(names)
     for why, names in sorted(by_reason.items()):
         by_types.setdefault(listed(names), []).append(why)
-    lines += [f"| {'; '.join(reasons)} | {names} |" for names, reasons in by_types.items()]
+    lines += [f"{'; '.join(reasons)} | {names}" for names, reasons in by_types.items()]
     lines += ["", "`tests/models/models_page.py` writes this page."]
     return "\n".join(lines) + "\n"
 
