@@ -1006,7 +1006,7 @@ floptally::report tiny_report() {
 
 TEST_CASE("a report as JSON has the shape of the contract, key by key, with its counts as decimal strings") {
     const std::string expected = R"json({
-        "version": "VERSION", "model_type": "floptally", "convention": "exact",
+        "version": "VERSION", "numbers_version": 0, "model_type": "floptally", "convention": "exact",
         "statistics": {
             "count": {"useful": "1", "padded": "1"}, "tokens": {"useful": "3", "padded": "4"},
             "squares": {"useful": "9", "padded": "16"},
@@ -1033,6 +1033,7 @@ TEST_CASE("a report as JSON has the shape of the contract, key by key, with its 
         "notes": []})json";
     nlohmann::ordered_json wanted = nlohmann::ordered_json::parse(expected);
     wanted["version"] = floptally::version;
+    wanted["numbers_version"] = floptally::numbers_version;
     CHECK(floptally::to_json(tiny_report()).dump(1) == wanted.dump(1));
 }
 
@@ -1078,8 +1079,8 @@ TEST_CASE("a report with a measurement has its ratios as numbers and says where 
     for (const auto& [key, value] : out.items()) {
         keys.push_back(key);
     }
-    CHECK(keys ==
-          std::vector<std::string>{"version", "model_type", "convention", "statistics", "flops", "mfu", "notes"});
+    CHECK(keys == std::vector<std::string>{"version", "numbers_version", "model_type", "convention", "statistics",
+                                           "flops", "mfu", "notes"});
     CHECK(out["mfu"].dump() == R"({"useful":6e-10,"padded":8.04e-10,"executed":8.46e-10,"tflops_per_gpu":3e-10,)"
                                R"("tokens_per_second":1.5,"seconds":2.0,"gpus":4,"accelerator":"H100 SXM",)"
                                R"("precision":"bf16","peak_tflops":0.5,"peak_source":"a datasheet"})");

@@ -720,8 +720,8 @@ TEST_CASE("the JSON of flops has the keys of the contract and counts as decimal 
     for (const auto& [key, value] : report.items()) {
         keys.insert(key);
     }
-    CHECK(keys ==
-          std::set<std::string>{"version", "model_type", "convention", "parameters", "statistics", "flops", "notes"});
+    CHECK(keys == std::set<std::string>{"version", "numbers_version", "model_type", "convention", "parameters",
+                                        "statistics", "flops", "notes"});
     CHECK(report["convention"] == "exact");
     CHECK(report["statistics"] == json::parse(R"({"count": {"useful": "1", "padded": "1"},
         "tokens": {"useful": "8192", "padded": "8192"}, "squares": {"useful": "67108864", "padded": "67108864"},

@@ -125,6 +125,7 @@ inline std::string run_plan(const arguments& args) {
                         made("6ND", 6 * static_cast<double>(parameters) * static_cast<double>(of_batch))};
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
+                                   {"numbers_version", floptally::numbers_version},
                                    {"tokens", std::to_string(tokens)},
                                    {"gpus", gpus},
                                    {"peak_tflops", peak},

@@ -274,8 +274,10 @@ inline std::string run_whatif(const arguments& args) {
                 return read_account(other_args.with(layout), model);
             });
         if (args.as_json()) {
-            nlohmann::ordered_json out{
-                {"version", floptally::version}, {"measured", floptally::to_json(measured)}, {"best", to_json(search)}};
+            nlohmann::ordered_json out{{"version", floptally::version},
+                                       {"numbers_version", floptally::numbers_version},
+                                       {"measured", floptally::to_json(measured)},
+                                       {"best", to_json(search)}};
             return out.dump(2) + "\n";
         }
         return fmt::format("measured: {:.6f} s, MFU {:.2f} %\n", measured.seconds(), 100 * measured.mfu()) +
@@ -284,6 +286,7 @@ inline std::string run_whatif(const arguments& args) {
     const floptally::compared_steps made(measured, read_account(other_args, model));
     if (args.as_json()) {
         nlohmann::ordered_json out{{"version", floptally::version},
+                                   {"numbers_version", floptally::numbers_version},
                                    {"measured", floptally::to_json(made.measured)},
                                    {"then", floptally::to_json(made.then)},
                                    {"bound", floptally::to_json(made.bound)}};

@@ -25,6 +25,7 @@
 
 #include "catch2.hpp"
 #include "golden.hpp"
+#include "golden/zoo_cases.hpp"
 #include "markdown.hpp"
 #include "sanitized.hpp"
 
@@ -32,29 +33,10 @@ namespace zoo_test {
 namespace {
 
 using floptally::flops;
+using golden_zoo::batch_of;
+using golden_zoo::cost_of;
+using golden_zoo::zoo;
 using nlohmann::json;
-
-/// The cases of all files, in the order of their names.
-const std::vector<json>& zoo() {
-    static const std::vector<json> cases = [] {
-        std::vector<std::filesystem::path> files;
-        for (const auto& entry : std::filesystem::directory_iterator(FLOPTALLY_GOLDEN_DIR "/zoo")) {
-            if (entry.path().extension() == ".json") {
-                files.push_back(entry.path());
-            }
-        }
-        std::sort(files.begin(), files.end());
-        std::vector<json> all;
-        for (const std::filesystem::path& path : files) {
-            std::ifstream file(path);
-            for (json& model : json::parse(file)) {
-                all.push_back(std::move(model));
-            }
-        }
-        return all;
-    }();
-    return cases;
-}
 
 /// A config as the file says it, and as the configuration class resolves it (where that can be read back).
 std::vector<const char*> spellings(const json& model) {
@@ -63,43 +45,6 @@ std::vector<const char*> spellings(const json& model) {
     }
     CHECK(model["no_resolved"].is_string());
     return {"config"};
-}
-
-/// The cost of a case, or a failed check and nothing: the other cases are still compared.
-std::optional<floptally::cost> cost_of(const json& model, const char* spelling) {
-    json config = model[spelling];
-    if (config.contains("model_type") && config["model_type"] != model["model_type"]) {
-        // mistral with layer_types resolves to ministral: saved, it would name the class that it was built as.
-        config["architectures"] = json::array({model["class"]});
-    }
-    try {
-        return floptally::read_config(config).cost;
-    } catch (const std::exception& error) {
-        FAIL_CHECK(model["id"] << " as " << spelling << " cannot be read: " << error.what());
-        return std::nullopt;
-    }
-}
-
-/// Texts (or decoders) of a run, and the images, clips and audio of a model with towers.
-floptally::tally batch_of(const json& run, const floptally::cost& model) {
-    floptally::tally batch{model.masks()};
-    const auto length = run["length"].get<std::uint32_t>();
-    const std::vector<std::uint32_t> equal(run["batch"].get<std::size_t>(), length);
-    for (const std::uint32_t each : run.value("lengths", equal)) {
-        batch.add(floptally::sequence{.length = each, .past = 0, .keys = run.value("encoder_length", 0U)});
-    }
-    const json grids = run.value("grids", json::array());
-    for (std::size_t k = 0; k < grids.size(); ++k) {
-        const auto sides = grids[k].get<std::vector<std::uint32_t>>();
-        const std::uint32_t text = run.contains("texts") ? run["texts"][k].get<std::uint32_t>() : 0;
-        batch.add(floptally::grid{sides.at(0), sides.at(1), sides.at(2), text});
-    }
-    batch.add_audio_frames(run.value("audio_frames", std::vector<std::uint32_t>{}));
-    const json measured = run.value("measured", json::object());
-    for (const auto& [word, count] : measured.items()) {
-        batch.add_measured(word, count.get<std::uint64_t>(), count.get<std::uint64_t>());
-    }
-    return batch;
 }
 
 /// As the counter has attention: fused where any core ran fused.

@@ -71,6 +71,7 @@ TEST_CASE("A meter is one JSON line: counts as strings, rates under the names of
     CHECK(!std::getline(lines, line));
 
     CHECK(read["version"] == floptally::version);
+    CHECK(read["numbers_version"] == floptally::numbers_version);
     CHECK(read["convention"] == "verl");
     CHECK(read["gpus"] == 8);
     CHECK(read["counted"] == "of all 8 GPUs, as declared");  // F41

@@ -421,6 +421,19 @@ def test_costs_are_values(llama: floptally.Cost, mistral: floptally.Cost) -> Non
     assert [mask.name for mask in both.masks] == ["causal", "sliding_window(4096)"]
 
 
+def test_a_pickle_of_other_numbers_is_an_error(llama: floptally.Cost) -> None:
+    kept = [llama, floptally.Tally(llama), floptally.Plan(), floptally.Mask.causal(), llama.flops(lengths=[3])]
+    for value in [*kept, floptally.Meter(llama, gpus=1, peak_tflops=989)]:
+        of, attributes, numbers, made_by = value.__getstate__()
+        assert (numbers, made_by) == (floptally.numbers_version, floptally.__version__)
+        for other in (numbers - 1, numbers + 1):
+            again = type(value).__new__(type(value))
+            with pytest.raises(floptally.Error, match=f"^numbers_version: the pickle has numbers of version {other}, of floptally 7.8.9; "):
+                again.__setstate__((of, attributes, other, "7.8.9"))
+        with pytest.raises(floptally.Error, match="^state: was pickled by a floptally that said no version"):
+            type(value).__new__(type(value)).__setstate__((of, attributes))
+
+
 def test_costs_plans_and_tallies_are_as_large_as_they_must_be() -> None:
     masks = [floptally.Mask.sliding_window(m + 1) for m in range(40)]
     rows = [floptally.Row(f"part.{i}", "tokens", "linear", 2 * (i + 1), i + 1, weight=f"w{i % 60}") for i in range(200)]
@@ -499,7 +512,7 @@ def test_a_breakdown_prints_as_the_programs_table_and_json(llama: floptally.Cost
     assert text.startswith("llama: forward and backward, recompute none\nconvention exact: ")
     assert f"useful total, exact: {EXACT} FLOP (floptally {floptally.__version__})" in text
     report = work.to_dict()
-    assert list(report) == ["version", "model_type", "convention", "statistics", "flops", "parameters", "notes"]
+    assert list(report) == ["version", "numbers_version", "model_type", "convention", "statistics", "flops", "parameters", "notes"]
     assert report["flops"]["useful"]["total"] == str(EXACT)
     assert report["statistics"]["tokens"] == {"useful": "8192", "padded": "8192"}
     assert repr(work) == f"<Breakdown of llama: {EXACT} useful FLOPs, exact>"

@@ -129,6 +129,8 @@ def test_a_state_of_another_sampler_is_an_error() -> None:
         with pytest.raises(floptally.Error) as raised:
             other.load_state_dict(state)
         assert raised.value.field == field
+    with pytest.raises(floptally.Error, match="^numbers_version: must be that of the checkpoint, 0, got"):
+        BalancedBatchSampler([1, 2, 3, 4], 2, num_replicas=2, rank=0).load_state_dict({**state, "numbers_version": 0})
 
 
 def test_a_dataloader_takes_it_and_costs_may_be_arrays_of_several_loads() -> None:

@@ -694,7 +694,8 @@ TEST_CASE("F24, T13: percentiles are one call and one line of a log, and none be
     CHECK(hot.step_percentiles().p99 == 0.25);
 }
 
-TEST_CASE("A run is resumed from its state, and another version, convention, masks or model is an error") {
+TEST_CASE(
+    "A run is resumed from its state, and another version of the numbers, convention, masks or model is an error") {
     meter first(folded(), two_gpus);
     run_step(first, long_batch, 0.1);
     run_step(first, short_batch, 0.2);
@@ -721,9 +722,17 @@ TEST_CASE("A run is resumed from its state, and another version, convention, mas
     };
     const auto same = [](floptally::meter_state&) {};
     CHECK(problem(folded(), same) == "no error");
-    CHECK(problem(folded(), [](floptally::meter_state& s) { s.version = "0.0.9"; }) ==
-          std::string("version: the totals to be resumed were counted with \"0.0.9\", this meter has \"") +
-              floptally::version + "\"");
+    CHECK(problem(folded(), [](floptally::meter_state& s) { s.version = "0.0.9"; }) == "no error");  // the same numbers
+    for (const int step : {-1, 1}) {
+        CHECK(problem(folded(),
+                      [step](floptally::meter_state& s) {
+                          s.version = "7.8.9";
+                          s.numbers = floptally::numbers_version + static_cast<std::uint64_t>(step);
+                      }) == "numbers_version: the state has numbers of version " +
+                                std::to_string(static_cast<int>(floptally::numbers_version) + step) +
+                                ", of floptally 7.8.9; this is floptally " + floptally::version +
+                                ", whose numbers are of version " + std::to_string(floptally::numbers_version));
+    }
     CHECK(problem(floptally::flop_counter(small_model(), floptally::conventions::maxtext), same) ==
           "convention: the totals to be resumed were counted with \"exact\", this meter has \"maxtext\"");
     CHECK(problem(floptally::flop_counter(

@@ -32,6 +32,7 @@ from ._words import (
 ArrayT = TypeVar("ArrayT")
 
 __version__: str
+numbers_version: int
 
 class Mask:
     """Which keys a query attends, as an immutable value. Made by its static methods."""

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 from torch.utils.data import Sampler
 
-from . import Error, balance
+from . import Error, balance, numbers_version
 
 __all__ = ["BalancedBatchSampler"]
 
@@ -115,12 +115,13 @@ class BalancedBatchSampler(Sampler[list[int]]):
             "num_replicas": self.num_replicas,
             "batch_size": self.batch_size,
             "samples": len(self.costs),
+            "numbers_version": numbers_version,
         }
 
     def load_state_dict(self, state: dict[str, int]) -> None:
         """The next iteration goes on after the batches that the state counts. Other sizes than it has are an Error."""
         own = self.state_dict()
-        for key in ("seed", "num_replicas", "batch_size", "samples"):
+        for key in ("seed", "num_replicas", "batch_size", "samples", "numbers_version"):
             if state.get(key) != own[key]:
                 raise Error(key, f"must be that of the checkpoint, {state.get(key)}, got {own[key]}")
         self.epoch = state["epoch"]

@@ -268,4 +268,13 @@ std::string record_text(py::handle self, const definition& made) {
     return made.called + "(" + text + ")";
 }
 
+py::tuple own_state(const py::object& pickled) {
+    py::tuple state(pickled);
+    if (state.size() != 4) {
+        throw error("state", "was pickled by a floptally that said no version of its numbers");
+    }
+    require_numbers_version("the pickle", state[2].cast<std::uint64_t>(), state[3].cast<std::string>());
+    return state;
+}
+
 }  // namespace floptally::detail::python

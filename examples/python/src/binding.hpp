@@ -17,6 +17,7 @@
 
 #include <floptally/integer/flops.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/version.hpp>
 
 #include "values.hpp"
 
@@ -330,6 +331,10 @@ void shown_as(const py::class_<T>& type, Text) {
     special_method(type, "__repr__", "self", [](const T& value, const arguments&) { return Text{}(value); });
 }
 
+/// The state of a pickle: a value, a `__dict__`, and the versions of the numbers and of floptally that made it. Another
+/// version of the numbers is an error.
+[[nodiscard]] py::tuple own_state(const py::object& pickled);
+
 /// Pickles by two lambdas: the state of a value, and a value of a state, or what makes that of an object. What an
 /// object keeps in its `__dict__`, as one of a subclass does, goes with it.
 template <class T, class State, class OfState>
@@ -342,10 +347,11 @@ void pickles(const py::class_<T>& type, State, OfState) {
                 return State{}(self);
             }
         };
-        return py::make_tuple(value(), py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none());
+        return py::make_tuple(value(), py::hasattr(self, "__dict__") ? py::object(self.attr("__dict__")) : py::none(),
+                              numbers_version, version);
     });
     special_method(type, "__setstate__", "self\nstate", [](py::handle self, const arguments& given) {
-        const py::tuple state(given["state"]);
+        const py::tuple state = own_state(given["state"]);
         if constexpr (std::is_invocable_v<OfState, py::handle, py::object>) {
             OfState{}(self, state[0]);
         } else {

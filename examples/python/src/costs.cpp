@@ -90,14 +90,10 @@ void bind_costs(py::module_& module) {
         return "<Cost of " + c.model().model_type + ": " + std::to_string(c.of().parameters()) + " parameters>";
     });
     pickles(
-        type, [](const model_cost& c) { return py::make_tuple(std::string(version), to_state(c.model()), c.plan()); },
+        type, [](const model_cost& c) { return py::make_tuple(to_state(c.model()), c.plan()); },
         [](const py::object& given) {
             const py::tuple state(given);
-            const auto made_by = state[0].cast<std::string>();
-            if (made_by != version) {  // no silent carry of numbers
-                throw error("version", "this cost was pickled by floptally " + made_by + ", this is " + version);
-            }
-            return model_cost(from_state<model_config>(state[1]), state[2].cast<training_plan>());
+            return model_cost(from_state<model_config>(state[0]), state[1].cast<training_plan>());
         });
 }
 

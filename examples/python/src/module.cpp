@@ -11,6 +11,7 @@ namespace floptally::detail::python {
 PYBIND11_MODULE(_core, module) {
     module.doc() = "The C++ library behind the package.";
     module.attr("__version__") = version;
+    module.attr("numbers_version") = numbers_version;
     module.attr("Error") = errors().error;
     module.attr("LeftOut") = errors().left_out;
     module.attr("Overflow") = errors().overflow;

@@ -116,6 +116,10 @@ void of_state(py::handle state, T& value) {
         }
     } else if constexpr (has_members<T>) {
         const auto all = state.cast<py::tuple>();
+        constexpr std::size_t count = std::tuple_size_v<decltype(members(value))>;
+        if (all.size() != count) {
+            refuse("state", {"has ", all.size(), " members where this floptally has ", count});
+        }
         std::apply([&all, at = std::size_t{0}](auto&... each) mutable { (of_state(all[at++], each), ...); },
                    members(value));
     } else if constexpr (requires { value.emplace_back(); }) {

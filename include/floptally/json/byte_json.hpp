@@ -44,10 +44,15 @@ template <class Moved>
         const auto kind = static_cast<byte_kind>(i);
         bits[std::string(name(kind))] = made.bits.of(kind);
     }
-    json out{{"version", version},          {"model_type", made.model_type},
-             {"batches", made.batches},     {"bits", bits},
-             {"components", components},    {"total", detail::byte_line(made.executed(), made.moved)},
-             {"unsaid", made.moved.unsaid}, {"at_most", made.moved.at_most}};
+    json out{{"version", version},
+             {"numbers_version", numbers_version},
+             {"model_type", made.model_type},
+             {"batches", made.batches},
+             {"bits", bits},
+             {"components", components},
+             {"total", detail::byte_line(made.executed(), made.moved)},
+             {"unsaid", made.moved.unsaid},
+             {"at_most", made.moved.at_most}};
     if (made.distinct_experts) {
         out["distinct_experts"] = std::to_string(*made.distinct_experts);
     }

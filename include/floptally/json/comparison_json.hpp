@@ -30,6 +30,7 @@ namespace floptally {
         lines.push_back({{"name", std::string(line.how.name)}, {"total", to_string(line.total)}, {"terms", terms}});
     }
     json out{{"version", version},
+             {"numbers_version", numbers_version},
              {"model_type", shown.model_type},
              {"exact", to_string(shown.exact)},
              {"conventions", lines}};

@@ -56,6 +56,7 @@ namespace floptally {
     }
     const parallel_sizes& sizes = made.sizes;
     json out{{"version", version},
+             {"numbers_version", numbers_version},
              {"model_type", made.model_type},
              {"layout",
               {{"dp", sizes.dp},

@@ -100,6 +100,13 @@ class state_reader {
         return at(key).get<double>();
     }
 
+    [[nodiscard]] std::uint64_t whole(const char* key) const {
+        if (!at(key).is_number_unsigned()) {
+            refuse(key, {"must be a whole number, got ", shown(at(key))});
+        }
+        return at(key).get<std::uint64_t>();
+    }
+
     [[nodiscard]] uint128 count(const char* key) const { return count(key, at(key)); }
 
     [[nodiscard]] static uint128 count(std::string_view key, const nlohmann::json& value) {
@@ -159,6 +166,7 @@ class state_reader {
     };
     const metered_hardware& on = shown.hardware();
     nlohmann::ordered_json out{{"version", version},
+                               {"numbers_version", numbers_version},
                                {"convention", std::string(shown.model().counted_as().name)},
                                {"gpus", on.gpus},
                                {"counted", shown.counted()},
@@ -203,6 +211,7 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
     }
     const bool has_steps = state.run.step_seconds.count() != 0;
     nlohmann::ordered_json out{{"version", state.version},
+                               {"numbers_version", state.numbers},
                                {"convention", state.convention},
                                {"masks", state.masks},
                                {"words", strings(state.words)},
@@ -230,7 +239,9 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
 /// The state of a meter from the JSON that `to_json` wrote, bit for bit.
 [[nodiscard]] inline meter_state read_meter_state(const nlohmann::json& text) {
     const detail::state_reader read(text);
-    meter_state state{.version = read.text("version"), .convention = read.text("convention")};
+    meter_state state{.version = read.text("version"),
+                      .numbers = read.whole("numbers_version"),
+                      .convention = read.text("convention")};
     for (const nlohmann::json& name : read.list("masks")) {
         state.masks.push_back(read.text("masks", name));
     }

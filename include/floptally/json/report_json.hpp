@@ -72,6 +72,7 @@ inline ordered_json flops_json(const report& r, view seen) {
 /// The report as JSON, with all figures: counts as decimal strings, ratios and rates as numbers.
 [[nodiscard]] inline nlohmann::ordered_json to_json(const report& r) {
     nlohmann::ordered_json out{{"version", version},
+                               {"numbers_version", numbers_version},
                                {"model_type", r.model_type},
                                {"convention", std::string(r.counted_as.name)},
                                {"statistics", detail::statistics_json(r)},

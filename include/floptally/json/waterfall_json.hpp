@@ -34,6 +34,7 @@ namespace floptally {
                          {"usually_helps", usual_help(line.what)}});
     }
     return {{"version", version},
+            {"numbers_version", numbers_version},
             {"seconds", made.seconds()},
             {"gpus", made.gpus()},
             {"mfu", made.mfu()},

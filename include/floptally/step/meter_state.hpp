@@ -21,9 +21,10 @@
 
 namespace floptally {
 
-/// The run totals of a meter as plain data: exact, with the version, convention and masks that counted them.
+/// The run totals of a meter as plain data: exact, with what counted them: versions, convention and masks.
 struct meter_state {
     std::string version{};
+    std::uint64_t numbers{};  ///< the version of the numbers
     std::string convention{};
     std::vector<std::string> masks{};
     std::vector<std::uint64_t> words{};      ///< of the tally
@@ -34,7 +35,10 @@ struct meter_state {
 /// The state of a meter's run.
 [[nodiscard]] inline meter_state state_of(const meter& source) {
     const step_series& run = source.run();
-    meter_state state{.version = version, .convention = std::string(source.model().counted_as().name), .run = run};
+    meter_state state{.version = version,
+                      .numbers = numbers_version,
+                      .convention = std::string(source.model().counted_as().name),
+                      .run = run};
     for (const rule& mask : run.totals.batch.masks()) {
         state.masks.push_back(mask.name());
     }
@@ -46,8 +50,8 @@ struct meter_state {
     return state;
 }
 
-/// Continues a run from its state, before the first step. A state of another version, convention, mask, model or plan
-/// is an error: its numbers mean something else.
+/// Continues a run from its state, before the first step. A state of another version of the numbers,
+/// convention, mask, model or plan is an error: its numbers mean something else.
 inline void resume(meter& into, const meter_state& state) {
     const auto require_same = [](const char* field, std::string_view saved, std::string_view present) {
         if (saved != present) {
@@ -55,7 +59,7 @@ inline void resume(meter& into, const meter_state& state) {
                                    present, "\""});
         }
     };
-    require_same("version", state.version, version);
+    require_numbers_version("the state", state.numbers, state.version);
     require_same("convention", state.convention, into.model().counted_as().name);
     std::string saved;
     for (const std::string& name : state.masks) {
