@@ -35,6 +35,28 @@ run(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix)
 build_and_run(find_package "consumer;reads_a_config" -DCMAKE_PREFIX_PATH=${WORK}/prefix -DWANTED_VERSION=${VERSION})
 build_and_run(add_subdirectory consumer -DFLOPTALLY_SOURCE=${SOURCE})  # that the reader links is seen when it is generated
 
+# The lines of docs/installing.md, with the tree in place of the download.
+build_and_run(fetch_content consumer -DFETCHCONTENT_SOURCE_DIR_FLOPTALLY=${SOURCE})
+
+find_program(PKG_CONFIG pkg-config)
+if(PKG_CONFIG)
+    set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/share/pkgconfig)
+    execute_process(COMMAND ${PKG_CONFIG} --cflags "floptally = ${VERSION}" OUTPUT_VARIABLE flags COMMAND_ERROR_IS_FATAL ANY
+                    OUTPUT_STRIP_TRAILING_WHITESPACE)
+    separate_arguments(flags)
+    run(${CXX} -std=c++20 ${flags} ${CMAKE_CURRENT_LIST_DIR}/main.cpp -o ${WORK}/by_pkg_config)
+    run(${WORK}/by_pkg_config)
+endif()
+
+# The package of Debian, unpacked into a root of its own.
+find_program(DPKG_DEB dpkg-deb)
+if(DPKG_DEB)
+    run(${CPACK} -G DEB --config ${BINARY}/CPackConfig.cmake -B ${WORK}/deb)
+    run(${DPKG_DEB} -x ${WORK}/deb/libfloptally-dev_${VERSION}_all.deb ${WORK}/root)
+    file(REMOVE_RECURSE ${WORK}/find_package)
+    build_and_run(find_package consumer -DCMAKE_PREFIX_PATH=${WORK}/root/usr -DWANTED_VERSION=${VERSION})
+endif()
+
 foreach(wrong IN ITEMS 99.0 0.0)
     refused("version: ${VERSION}" -DWANTED_VERSION=${wrong})
 endforeach()
