@@ -79,7 +79,8 @@ bool is_cut_from(const std::vector<std::string>& block, const std::vector<std::s
 
 }  // namespace
 
-// clang-format off: the lines stand as the pages have them.
+// The lines stand as the pages have them.
+// clang-format off
 
 TEST_CASE("The images and the diffusion of docs/counting.md") {
     using namespace floptally;
@@ -92,17 +93,17 @@ TEST_CASE("The images and the diffusion of docs/counting.md") {
     const std::vector<std::int32_t> cu_seqlens{0, 400};
     const std::vector<std::int64_t> image_grid_thw{1, 8, 8};
     {
-        tally step{model.cost.masks()};     // knows which towers the model has
-        step.add_cu_seqlens(cu_seqlens);    // text: image and audio placeholders count as tokens
-        step.add_grid_thw(image_grid_thw);  // images and clips, in patches before merging
-        require_placeholders(model, step);  // an error where the text is shorter than its placeholders
+        tally step{model.cost.masks()};           // knows which towers the model has
+        step.add_cu_seqlens(cu_seqlens);          // text: image and audio placeholders count as tokens
+        step.add_grid_thw(image_grid_thw);        // images and clips, in patches before merging
+        require_placeholders(model, step);        // an error where the text is shorter than its placeholders
         CHECK(step.get(view::useful, statistic::tokens, modality::vision) == 64);
     }
     const working_folder here;
-    const floptally::model_config flux = floptally::load_config("transformer/config.json");  // read by its _class_name
+    const floptally::model_config flux = floptally::load_config("transformer/config.json");   // read by its _class_name
     floptally::tally step{flux.cost.masks()};
-    step.add(floptally::grid{1, 64, 64, 512});                                  // 1024 x 1024 pixels
-    step.add(floptally::grid{1, 32, 48, 77}, floptally::grid{1, 64, 64, 512});  // padded to the largest
+    step.add(floptally::grid{1, 64, 64, 512});                                         // 1024 x 1024 pixels
+    step.add(floptally::grid{1, 32, 48, 77}, floptally::grid{1, 64, 64, 512});         // padded to the largest
     CHECK(evaluate(flux.cost, step).total(view::useful) < evaluate(flux.cost, step).total(view::padded));
 }
 
@@ -110,10 +111,10 @@ TEST_CASE("The plans of docs/plans.md") {
     using namespace floptally;
     const working_folder here;
     const model_config model = load_config("config.json");  // or a descriptor: presets::llama_3_8b
-    const training_plan lora{
-        .recomputed = recompute::full,
-        .weights = {
-            {"*", weight_state::frozen}, {"*/q_proj", weight_state::lora, 16}, {"*/v_proj", weight_state::lora, 16}}};
+    const training_plan lora{.recomputed = recompute::full,
+                             .weights = {{"*", weight_state::frozen},
+                                         {"*/q_proj", weight_state::lora, 16},
+                                         {"*/v_proj", weight_state::lora, 16}}};
     {
         const flop_counter step(model, conventions::exact, lora);
         CHECK(trained_parameters(model.parts, lora).trainable == 32 * 16 * (2 * 4096 + 4096 + 1024));
@@ -122,8 +123,7 @@ TEST_CASE("The plans of docs/plans.md") {
     constexpr std::uint64_t r = 4;
     floptally::cost sum;
     const value::set narrow = value::made(0);  // the first value that the part makes
-    sum.add("adapter",
-            linear{.in_features = h, .out_features = r, .weight = "down", .reads = value::stream, .writes = narrow});
+    sum.add("adapter", linear{.in_features = h, .out_features = r, .weight = "down", .reads = value::stream, .writes = narrow});
     sum.add("adapter", linear{.in_features = r, .out_features = h, .weight = "up", .reads = narrow});
     CHECK(sum.parameters() == 2 * h * r);
 
@@ -134,7 +134,7 @@ TEST_CASE("The plans of docs/plans.md") {
     tally rollout{model.cost.masks()};
     rollout.add(sequence{.length = 1, .past = 99});
     const training_plan forward_only{.counted = counted_passes::forward};
-    breakdown step = flop_counter(policy, conventions::exact, lora).evaluate(batch);  // the update
+    breakdown step = flop_counter(policy, conventions::exact, lora).evaluate(batch);   // the update
     step += evaluate(reference, rollout, conventions::exact, forward_only).with_prefix("rollout.");
     step += evaluate(reference, batch, conventions::exact, forward_only).with_prefix("reference.");
     CHECK(step["rollout.mlp"].total(view::useful) * 100 == step["reference.mlp"].total(view::useful));
@@ -151,9 +151,7 @@ TEST_CASE("The samples of docs/balance.md are dealt, moved and packed") {
         const flop_counter model(presets::mistral_7b);
         const std::vector<flops> costs = sample_costs(model, lengths);  // one for each sample
         const assignment balanced = partition(costs, ranks);            // as many samples on each rank
-        for (const std::uint32_t sample : balanced.samples_of(my_rank)) {
-            keep(sample);
-        }
+        for (const std::uint32_t sample : balanced.samples_of(my_rank)) { keep(sample); }
         const balance_report report = balance_report_of(costs, balanced);  // against the samples as they come
         CHECK(kept == 2);
         CHECK(report.moved > 0);
@@ -173,16 +171,16 @@ TEST_CASE("The samples of docs/balance.md are dealt, moved and packed") {
         const floptally::rank_exchange mine = plan.for_rank(rank);
         const std::vector<std::byte> send = floptally::filled(mine.send, [&](std::uint64_t i) { return bytes_of(i); });
         std::vector<std::byte> received(mine.receive.bytes());
-        exchanger.run(mine, send, received);  // mpi_exchanger(MPI_COMM_WORLD), or nccl_exchanger(communicator, stream)
-        CHECK(mine.receive
-                  .sample(std::span(received), 0)  // the bytes of sample mine.receive.samples[0]
-                  .size() == 8);
+        exchanger.run(mine, send, received);            // mpi_exchanger(MPI_COMM_WORLD), or nccl_exchanger(communicator, stream)
+        const auto first =
+        mine.receive.sample(std::span(received), 0);  // the bytes of sample mine.receive.samples[0]
+        CHECK(first.size() == 8);
     }
     floptally::tally tally;
     const std::uint64_t tp = 1;
     const std::uint64_t cp = 2;
-    const auto made = floptally::pack_by_capacity(
-        lengths, 8192, {.alignment = floptally::cp_alignment(tp, cp), .min_rows = 4, .divisor = 2});
+    const auto made = floptally::pack_by_capacity(lengths, 8192, {.alignment = floptally::cp_alignment(tp, cp),
+                                                                  .min_rows = 4, .divisor = 2});
     for (const floptally::pack& row : made.rows) {
         tally.add_cu_seqlens(row.cu_seqlens, row.cu_seqlens_padded);
     }
