@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the site has besides docs/: the README as its first page, the reference of the Python package, and links to files
-of the repository, which lead to FLOPTALLY_PUBLIC_URL where it is set and are plain names elsewhere."""
+of the repository, which lead to FLOPTALLY_REPOSITORY of .ci/address where it is set and are plain names elsewhere."""
 
 import os
 import pathlib
@@ -24,13 +24,6 @@ STYLE = """.md-grid { max-width: 76rem; }
 """
 
 
-def on_config(config):
-    security = "security.md"
-    if (ROOT / "docs" / security).exists():
-        config.nav[-1]["The project"].append(security)
-    return config
-
-
 def on_files(files, config):
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     readme = readme.replace("](docs/", "](").replace('"docs/', '"')
@@ -41,11 +34,11 @@ def on_files(files, config):
 
 
 def on_page_markdown(markdown, page, config, files):
-    address = os.environ.get("FLOPTALLY_PUBLIC_URL", "").rstrip("/")
+    address = os.environ.get("FLOPTALLY_REPOSITORY", "").rstrip("/")
 
     def outside(link):
         text, path = link.group(1), link.group(2)
-        return f"[{text}]({address}/{path})" if address else f"`{text.strip('`')}`"
+        return f"[{text}]({address}/blob/HEAD/{path})" if address else f"`{text.strip('`')}`"
 
     markdown = re.sub(r"\[([^]]*)\]\((?:\.\./)+((?:examples|tests|include)/[^)]*)\)", outside, markdown)
     # Pictures follow the page's own switch, and not the system's.
