@@ -810,4 +810,137 @@ def UNetMotionModel(choose):
 UNetMotionModel.draws = 10
 
 
+
+# ---- control networks: all of their outputs are in the loss ----
+
+def all_of(outputs):
+    if isinstance(outputs, (list, tuple)):
+        return [tensor for one in outputs for tensor in all_of(one)]
+    return [] if outputs is None else [outputs]
+
+
+def ControlNetModel(choose):
+    config, _ = UNet2DConditionModel(choose)
+    while config["mid_block_type"] is None or "Simple" in config["mid_block_type"] or config["class_embed_type"] == "simple_projection":
+        config, _ = UNet2DConditionModel(choose)
+    levels = len(config["block_out_channels"])
+    for name in ("out_channels", "up_block_types", "reverse_transformer_layers_per_block", "time_embedding_type", "time_embedding_dim",
+                 "time_cond_proj_dim", "conv_in_kernel", "conv_out_kernel", "class_embeddings_concat", "cross_attention_norm",
+                 "mid_block_only_cross_attention"):
+        config.pop(name, None)
+    context = even(choose, 4, 12)
+    config.update(layers_per_block=choose.randint(1, 2), cross_attention_dim=context, downsample_padding=1,
+                  attention_head_dim=choose.choice([2, 4]), conditioning_channels=choose.randint(1, 4),
+                  down_block_types=tuple(name.replace("Simple", "").replace("ResnetDownsampleBlock2D", "DownBlock2D") for name in config["down_block_types"]),
+                  conditioning_embedding_out_channels=tuple(choose.randint(2, 6) for _ in range(4)))
+    embedding = 4 * config["block_out_channels"][0]
+    added = config["addition_embed_type"]
+    if config["encoder_hid_dim"]:
+        config["_unused"] = {"encoder_hid_proj": {"count": (config["encoder_hid_dim"] + 1) * context,
+                                                  "why": "the class makes a projection of the text that it never runs"}}
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels)
+        text = choose.randint(2, 9)
+        labels = {None: torch.zeros(batch, dtype=torch.long) if config["num_class_embeds"] else None,
+                  "timestep": times(batch), "identity": torch.randn(batch, embedding)}.get(
+                      config["class_embed_type"], torch.randn(batch, config["projection_class_embeddings_input_dim"]))
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid[1:]), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch, text, context), class_labels=labels, loss=all_of,
+                    controlnet_cond=torch.randn(batch, config["conditioning_channels"], 8 * grid[1], 8 * grid[2]),
+                    added_cond_kwargs={"text_embeds": torch.randn(batch, config["projection_class_embeddings_input_dim"] - 48),
+                                       "time_ids": torch.ones(batch, 6)} if added else None)
+
+    return config, inputs
+
+
+def SparseControlNetModel(choose):
+    config, _ = UNetMotionModel(choose)
+    levels = len(config["block_out_channels"])
+    context, simple = even(choose, 4, 12), flag(choose)
+    each = lambda: tuple(choose.randint(1, 2) for _ in range(levels))
+    config = dict(block_out_channels=config["block_out_channels"], down_block_types=config["down_block_types"],
+                  in_channels=choose.randint(2, 5), conditioning_channels=choose.randint(2, 5), layers_per_block=choose.randint(1, 2),
+                  norm_num_groups=4, cross_attention_dim=choose.choice([context, (context,) * levels]),
+                  transformer_layers_per_block=choose.choice([1, each()]), transformer_layers_per_mid_block=choose.choice([None, 2, (1,)]),
+                  temporal_transformer_layers_per_block=choose.choice([1, each()]), use_linear_projection=flag(choose),
+                  attention_head_dim=choose.choice([2, tuple(choose.choice([1, 2, 4]) for _ in range(levels))]),
+                  num_attention_heads=choose.choice([None, 2]), motion_num_attention_heads=choose.choice([1, 2, 4]),
+                  resnet_time_scale_shift=choose.choice(["default", "scale_shift"]), concat_conditioning_mask=flag(choose),
+                  use_simplified_condition_embedding=simple, conditioning_embedding_out_channels=tuple(choose.randint(2, 6) for _ in range(4)))
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels, True)
+        text = choose.randint(2, 9)
+        given = grid if simple else (grid[0], 8 * grid[1], 8 * grid[2])
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch * grid[0], text, context), loss=all_of,
+                    controlnet_cond=torch.randn(batch, config["conditioning_channels"], *given),
+                    conditioning_mask=torch.ones(batch, 1, *given))
+
+    return config, inputs
+
+
+def FluxControlNetModel(choose):
+    config, inputs = FluxTransformer2DModel(choose)
+    config.pop("out_channels")
+    config["num_mode"] = maybe(choose, 5)
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        batch = len(made["grids"])
+        return dict(made, controlnet_cond=torch.randn(*made["hidden_states"].shape), loss=all_of,
+                    controlnet_mode=torch.zeros(batch, 1, dtype=torch.long) if config["num_mode"] else None)
+
+    return config, own
+
+
+def SD3ControlNetModel(choose):
+    config, inputs = SD3Transformer2DModel(choose)
+    texted, embeds, extra = choose.random() < 0.7, flag(choose), choose.randint(0, 2)
+    config.update(extra_conditioning_channels=extra, use_pos_embed=embeds)
+    if not texted:
+        config["joint_attention_dim"] = None
+
+    def own(choose, model):
+        batch, grid, text = batch_of(choose, side=config["patch_size"])
+        width = config["num_attention_heads"] * config["attention_head_dim"]
+        cells = (grid[1] // config["patch_size"]) * (grid[2] // config["patch_size"])
+        return dict(samples(batch, grid, text), timestep=times(batch), loss=all_of,
+                    hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]) if embeds else torch.randn(batch, cells, width),
+                    controlnet_cond=torch.randn(batch, config["in_channels"] + extra, *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]) if texted else None,
+                    pooled_projections=torch.randn(batch, config["pooled_projection_dim"]))
+
+    return config, own
+
+
+def QwenImageControlNetModel(choose):
+    config, inputs = QwenImageTransformer2DModel(choose)
+    for name in ("zero_cond_t", "use_additional_t_cond"):
+        config.pop(name)
+    config["extra_condition_channels"] = choose.randint(0, 3)
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        made.pop("additional_t_cond")
+        states = made["hidden_states"]
+        return dict(made, loss=all_of, controlnet_cond=torch.randn(*states.shape[:2], states.shape[2] + config["extra_condition_channels"]))
+
+    return config, own
+
+
+def SanaControlNetModel(choose):
+    drawn, inputs = SanaTransformer2DModel(choose)
+    drawn["guidance_embeds"] = False
+    config = {name: value for name, value in drawn.items() if name not in ("guidance_embeds", "qk_norm")}
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        made.pop("guidance", None)
+        return dict(made, loss=all_of, controlnet_cond=torch.randn(*made["hidden_states"].shape))
+
+    return config, own
+
+
 CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
