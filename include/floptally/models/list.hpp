@@ -27,6 +27,12 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/CogView4Transformer2DModel.page>
 ,
+#include <floptally/models/ControlNetModel.page>
+,
+#include <floptally/models/ControlNetUnionModel.page>
+,
+#include <floptally/models/CosmosControlNetModel.page>
+,
 #include <floptally/models/CosmosTransformer3DModel.page>
 ,
 #include <floptally/models/DiTTransformer2DModel.page>
@@ -34,6 +40,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/ErnieImageTransformer2DModel.page>
 ,
 #include <floptally/models/Flux2Transformer2DModel.page>
+,
+#include <floptally/models/FluxControlNetModel.page>
 ,
 #include <floptally/models/FluxTransformer2DModel.page>
 ,
@@ -61,15 +69,23 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/PixArtTransformer2DModel.page>
 ,
+#include <floptally/models/QwenImageControlNetModel.page>
+,
 #include <floptally/models/QwenImageTransformer2DModel.page>
 ,
+#include <floptally/models/SD3ControlNetModel.page>
+,
 #include <floptally/models/SD3Transformer2DModel.page>
+,
+#include <floptally/models/SanaControlNetModel.page>
 ,
 #include <floptally/models/SanaTransformer2DModel.page>
 ,
 #include <floptally/models/SanaVideoTransformer3DModel.page>
 ,
 #include <floptally/models/SkyReelsV2Transformer3DModel.page>
+,
+#include <floptally/models/SparseControlNetModel.page>
 ,
 #include <floptally/models/StableAudioDiTModel.page>
 ,

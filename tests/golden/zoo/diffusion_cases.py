@@ -854,6 +854,9 @@ def ControlNetModel(choose):
     return config, inputs
 
 
+ControlNetModel.draws = 10
+
+
 def SparseControlNetModel(choose):
     config, _ = UNetMotionModel(choose)
     levels = len(config["block_out_channels"])
@@ -941,6 +944,47 @@ def SanaControlNetModel(choose):
         return dict(made, loss=all_of, controlnet_cond=torch.randn(*made["hidden_states"].shape))
 
     return config, own
+
+
+def ControlNetUnionModel(choose):
+    config, inputs = ControlNetModel(choose)
+    while config["class_embed_type"] == "identity":
+        config, inputs = ControlNetModel(choose)
+    first = config["block_out_channels"][0]
+    config = dict(config, addition_time_embed_dim=8, num_control_type=choose.randint(1, 6), num_trans_channel=first,
+                  num_trans_head=choose.choice([1, 2, 4]), num_trans_layer=choose.randint(1, 2), num_proj_channel=first)
+    for name in ("mid_block_type", "encoder_hid_dim", "_unused"):
+        config.pop(name, None)
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        while len(made["grids"]) > 1:  # its attention mixes samples
+            made = inputs(choose, model)
+        kinds = torch.zeros(1, config["num_control_type"])
+        return dict(made, controlnet_cond=[made["controlnet_cond"]], control_type=kinds, control_type_idx=[0])
+
+    return config, own
+
+
+ControlNetUnionModel.draws = 10
+
+
+def CosmosControlNetModel(choose):
+    config, _ = CosmosTransformer3DModel(choose)
+    side, side_frames = config["patch_size"][1], config["patch_size"][0]
+    for name in ("out_channels", "num_layers", "concat_padding_mask"):
+        config.pop(name)
+    channels = choose.randint(2, 5)
+    config.update(n_controlnet_blocks=choose.randint(1, 3), in_channels=choose.randint(5, 9), latent_channels=channels + 2,
+                  model_channels=config["num_attention_heads"] * config["attention_head_dim"])
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames)
+        return dict(samples(batch, grid, text), controls_latents=torch.randn(batch, 3, *grid), latents=torch.randn(batch, channels, *grid),
+                    timestep=times(batch), encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    condition_mask=torch.ones(batch, 1, *grid), padding_mask=torch.zeros(1, 1, *grid[1:]), fps=24, loss=all_of)
+
+    return config, inputs
 
 
 CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
