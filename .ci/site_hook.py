@@ -20,6 +20,7 @@ MODULES = ("adopt", "callbacks", "distributed", "memory", "module_times", "plots
 STYLE = """.md-grid { max-width: 76rem; }
 .md-typeset table:not([class]) { font-size: .65rem; }
 .md-typeset table:not([class]) th, .md-typeset table:not([class]) td { padding: .45em .7em; min-width: 0; }
+.md-typeset table:not([class]) td:first-child code, .md-typeset table:not([class]) th code { white-space: nowrap; }
 .md-typeset pre > code { font-size: .72em; }
 """
 
