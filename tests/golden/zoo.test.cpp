@@ -7,15 +7,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
-#include <filesystem>
 #include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <floptally/conventions/all.hpp>
@@ -26,7 +23,6 @@
 #include "catch2.hpp"
 #include "golden.hpp"
 #include "golden/zoo_cases.hpp"
-#include "markdown.hpp"
 #include "sanitized.hpp"
 
 namespace zoo_test {
