@@ -372,6 +372,22 @@ TEST_CASE("Both sides of an encoder-decoder are a source for every receiver") {
     is_added([&](auto& to) { to.add_encoder_decoder(lengths, encoder); }, both);
 }
 
+TEST_CASE("New tokens after cached ones and samples of HSTU are sources for every receiver") {
+    const std::array<std::int32_t, 3> lengths{5, 0, 9};
+    const std::array<std::int64_t, 3> past{7, 3, 0};
+    const slot_list cached{{{5, 7}, {5, 7}}, {{0, 3}, {0, 3}}, {{9}, {9}}};
+    is_source_of(floptally::cached_lengths(lengths, past), cached);
+    is_added([&](auto& to) { to.add_new_tokens(lengths, past); }, cached);
+    const std::array<std::int64_t, 3> targets{2, 0, 4};
+    const std::span<const std::int64_t> none;
+    const slot_list samples{
+        {{5, 0, 0, 0, 2, 2}, {5, 0, 0, 0, 2, 2}}, {{0, 0, 0, 0, 0, 2}, {0, 0, 0, 0, 0, 2}}, {{9, 0, 0, 0, 4, 2}, {9, 0, 0, 0, 4, 2}}};
+    is_added([&](auto& to) { to.add_hstu(lengths, none, targets, 2); }, samples);
+    is_refused([&](auto& to) { to.add_hstu(lengths, std::span(targets).first(2), none); },
+               "contextual: must be as many as lengths (3), got 2");
+    is_refused([&](auto& to) { to.add_new_tokens(lengths, none); }, "past: must be as many as lengths (3), got 0");
+}
+
 TEST_CASE("Packed rows with slots and mock sequences are sources for every receiver") {
     is_source_of(floptally::packed_sequences(cu_seqlens), filled({5, 6, 3, 2}));
     is_added([&](auto& to) { to.add_cu_seqlens(cu_seqlens); }, filled({5, 6, 3, 2}));
@@ -397,41 +413,35 @@ TEST_CASE("F13: boundaries of the real sequences alone say what num_real_seqs sa
     const slot_list two = slotted({{5, 8}, {6, 8}, {0, 4}, {0, 4}});
     const std::span<const std::int32_t> real = std::span(cu_seqlens).first(3);
     is_source_of(floptally::packed_real(real, slots), two);
-    is_added([&](auto& to) { to.add_cu_seqlens_real(real, slots); }, two);
+    is_added([&](auto& to) { to.add_packed(real, slots); }, two);
     is_added([&](auto& to) { to.add_cu_seqlens(cu_seqlens, slots, 2); }, two);
     // A collator that mutated cu_seqlens and kept the boundaries from before.
-    is_added([&](auto& to) { to.add_cu_seqlens_real(real, cu_seqlens); }, slotted({{5, 5}, {6, 6}, {0, 3}, {0, 2}}));
-    is_added([&](auto& to) { to.add_cu_seqlens_real(cu_seqlens, cu_seqlens); }, filled({5, 6, 3, 2}));
-    is_added([&](auto& to) { to.add_cu_seqlens_real(std::array{0}, cu_seqlens); },
-             slotted({{0, 5}, {0, 6}, {0, 3}, {0, 2}}));
+    is_added([&](auto& to) { to.add_packed(real, cu_seqlens); }, slotted({{5, 5}, {6, 6}, {0, 3}, {0, 2}}));
+    is_added([&](auto& to) { to.add_packed(cu_seqlens, cu_seqlens); }, filled({5, 6, 3, 2}));
+    is_added([&](auto& to) { to.add_packed(std::array{0}, cu_seqlens); }, slotted({{0, 5}, {0, 6}, {0, 3}, {0, 2}}));
 
-    is_refused([&](auto& to) { to.add_cu_seqlens_real(slots, real); },
-               "cu_seqlens_real: has 5 boundaries, cu_seqlens has 3");
-    is_refused([&](auto& to) { to.add_cu_seqlens_real(std::vector<int>{}, slots); },
+    is_refused([&](auto& to) { to.add_packed(slots, real); }, "cu_seqlens_real: has 5 boundaries, cu_seqlens has 3");
+    is_refused([&](auto& to) { to.add_packed(std::vector<int>{}, slots); },
                "cu_seqlens_real: needs at least one boundary");
+    is_refused([&](auto& to) { to.add_packed(std::array{1, 5}, slots); }, "cu_seqlens_real[0]: must be 0, got 1");
     is_refused(
         [&](auto& to) {
-            to.add_cu_seqlens_real(std::array{1, 5}, slots);
-        },
-        "cu_seqlens_real[0]: must be 0, got 1");
-    is_refused(
-        [&](auto& to) {
-            to.add_cu_seqlens_real(std::array{0, 5, 3}, slots);
+            to.add_packed(std::array{0, 5, 3}, slots);
         },
         "cu_seqlens_real[2]: must be at least the boundary before it, 5, got 3");
     is_refused(
         [&](auto& to) {
-            to.add_cu_seqlens_real(std::array{0, 5, 14}, slots, "cu_seqlens_padded");
+            to.add_packed(std::array{0, 5, 14}, slots, "cu_seqlens_padded");
         },
         "cu_seqlens_padded[2]: leaves a slot of 8 tokens for a sequence of 9");
     is_refused(
         [&](auto& to) {
-            to.add_cu_seqlens_real(std::array{0, 9}, slots);
+            to.add_packed(std::array{0, 9}, slots);
         },
         "cu_seqlens[1]: leaves a slot of 8 tokens for a sequence of 9");
     is_refused(
         [&](auto& to) {
-            to.add_cu_seqlens_real(std::array{0, 1}, std::array{0, 8, 7});
+            to.add_packed(std::array{0, 1}, std::array{0, 8, 7});
         },
         "cu_seqlens[2]: must be at least the boundary before it, 8, got 7");
 }
@@ -518,7 +528,7 @@ constexpr auto constant_split = [] {
     split_tally sum;
     sum.add(jagged{constant_offsets, constant_lengths});
     sum.add_cu_seqlens(constant_offsets, constant_offsets, 1);
-    sum.add_cu_seqlens_real(std::array{0, 6}, constant_offsets);
+    sum.add_packed(std::array{0, 6}, constant_offsets);
     sum.add_padded(constant_lengths, 9);
     sum.add_shape(2, 3);
     sum.add_attention_mask(std::array{true, false, true, true}, 2, 2);

@@ -163,7 +163,7 @@ TEST_CASE("N7: real boundaries, fewer than those of cu_seqlens, say the same as 
         const std::vector<std::int32_t> cu_seq_lens_q_real(
             cu_seq_lens_q.begin(), cu_seq_lens_q.begin() + static_cast<std::ptrdiff_t>(real) + 1);
         tally kept{windowed()};
-        kept.add_cu_seqlens_real(cu_seq_lens_q_real, cu_seq_lens_q);
+        kept.add_packed(cu_seq_lens_q_real, cu_seq_lens_q);
         tally counted{windowed()};
         counted.add_cu_seqlens(cu_seq_lens_q, cu_seq_lens_q, real);
         CHECK(kept == counted);

@@ -53,6 +53,20 @@ class adds_batches {
         self().add(encoder_decoder_lengths(lengths, encoder_lengths, field));
     }
 
+    /// Adds new tokens after cached ones: lengths and, one for each, the tokens before them.
+    template <detail::integer_range Lengths, detail::integer_range Past>
+    constexpr void add_new_tokens(const Lengths& lengths, const Past& past) {
+        self().add(cached_lengths(lengths, past));
+    }
+
+    /// Adds samples of HSTU: their total lengths, and the contextual tokens and targets among them; targets are in
+    /// groups of `target_group`. An empty list is all zeros.
+    template <detail::integer_range Lengths, detail::integer_range Contextual, detail::integer_range Targets>
+    constexpr void add_hstu(const Lengths& lengths, const Contextual& contextual, const Targets& targets,
+                            std::uint32_t target_group = 1) {
+        self().add(hstu_lengths(lengths, contextual, targets, target_group));
+    }
+
     /// Adds a packed row by its boundaries 0, L₁, L₁+L₂, … Repeated boundaries are empty sequences and count nothing.
     template <detail::integer_range Boundaries>
     constexpr void add_cu_seqlens(const Boundaries& cu_seqlens) {
@@ -71,8 +85,8 @@ class adds_batches {
     /// Adds a packed row by the boundaries of its real sequences and of all slots, which may be more: the slots after
     /// the real sequences are mock sequences. Errors call the slots `slots_field`.
     template <detail::integer_range Boundaries, detail::integer_range Slots>
-    constexpr void add_cu_seqlens_real(const Boundaries& cu_seqlens_real, const Slots& slots,
-                                       std::string_view slots_field = "cu_seqlens") {
+    constexpr void add_packed(const Boundaries& cu_seqlens_real, const Slots& slots,
+                              std::string_view slots_field = "cu_seqlens") {
         self().add(packed_real(cu_seqlens_real, slots, slots_field));
     }
 

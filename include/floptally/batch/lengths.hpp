@@ -93,40 +93,88 @@ class padded_rows {
     return {sequence{.length = static_cast<std::uint32_t>(columns)}, rows};
 }
 
-/// Both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
-template <detail::integer T, detail::integer K>
-class encoder_decoder_lengths {
+/// A list of one part of each sequence; errors call it `field`. One that may be left out is all zeros where it is
+/// empty.
+template <detail::integer P>
+struct listed_part {
+    std::span<const P> numbers{};
+    std::uint32_t sequence::*of = nullptr;
+    std::string_view field{};
+    bool may_be_left_out = false;
+};
+
+/// A source (source.hpp): sequences by their lengths and, one for each, by other parts of them.
+template <detail::integer T, detail::integer P>
+class lengths_and_parts {
   public:
     using sample = sequence;
+    using part = listed_part<P>;
 
-    constexpr encoder_decoder_lengths(std::span<const T> lengths, std::span<const K> encoder_lengths,
-                                      std::string_view field = "lengths")
-        : decoder_(lengths), encoder_(encoder_lengths), field_(field) {
-        require_as_many(decoder_.size(), field, encoder_.size(), "encoder_lengths");
-    }
+    constexpr lengths_and_parts(std::span<const T> lengths, std::string_view field, const part& first,
+                                const part& second, std::uint32_t target_group)
+        : lengths_(lengths), field_(field), parts_{checked(first), checked(second)}, target_group_(target_group) {}
 
     template <class Visit>
     constexpr void each(Visit visit) const {
-        const detail::given_lengths<T> decoder{decoder_.data(), field_};
-        const detail::given_lengths<K> encoder{encoder_.data(), "encoder_lengths"};
-        for (std::size_t i = 0; i < decoder_.size(); ++i) {
-            const sequence real{.length = decoder.checked(i), .keys = encoder.checked(i)};
+        const detail::given_lengths<T> lengths{lengths_.data(), field_};
+        for (std::size_t i = 0; i < lengths_.size(); ++i) {
+            sequence real{.length = lengths.checked(i), .target_group = target_group_};
+            for (const part& each : parts_) {
+                if (each.of != nullptr) {
+                    real.*each.of = detail::given_lengths<P>{each.numbers.data(), each.field}.checked(i);
+                }
+            }
             visit(real, real);
         }
     }
 
+    [[nodiscard]] constexpr std::span<const T> lengths() const { return lengths_; }
+    [[nodiscard]] constexpr std::span<const part> parts() const { return parts_; }
+    [[nodiscard]] constexpr std::uint32_t target_group() const { return target_group_; }
+
   private:
-    std::span<const T> decoder_;
-    std::span<const K> encoder_;
+    [[nodiscard]] constexpr part checked(part given) const {
+        if (given.numbers.empty() && given.may_be_left_out) {
+            return {};
+        }
+        if (given.of != nullptr) {
+            require_as_many(lengths_.size(), field_, given.numbers.size(), given.field);
+        }
+        return given;
+    }
+
+    std::span<const T> lengths_;
     std::string_view field_;
+    part parts_[2];
+    std::uint32_t target_group_;
 };
+
+/// Both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
+template <detail::integer_range Lengths, detail::integer_range Keys>
+[[nodiscard]] constexpr auto encoder_decoder_lengths(const Lengths& lengths, const Keys& encoder_lengths,
+                                                     std::string_view field = "lengths") {
+    return lengths_and_parts<detail::element_of<Lengths>, detail::element_of<Keys>>(
+        lengths, field, {encoder_lengths, &sequence::keys, "encoder_lengths"}, {}, 0);
+}
+/// New tokens after cached ones: lengths and, one for each, the tokens before them.
+template <detail::integer_range Lengths, detail::integer_range Past>
+[[nodiscard]] constexpr auto cached_lengths(const Lengths& lengths, const Past& past) {
+    return lengths_and_parts<detail::element_of<Lengths>, detail::element_of<Past>>(
+        lengths, "lengths", {past, &sequence::past, "past"}, {}, 0);
+}
+/// Samples of HSTU: their total lengths, and the contextual tokens and targets among them; targets are in groups of
+/// `target_group`. An empty list is all zeros.
+template <detail::integer_range Lengths, detail::integer_range Contextual, detail::integer_range Targets>
+[[nodiscard]] constexpr auto hstu_lengths(const Lengths& lengths, const Contextual& contextual, const Targets& targets,
+                                          std::uint32_t target_group) {
+    return lengths_and_parts<detail::element_of<Lengths>, detail::element_of<Contextual>>(
+        lengths, "lengths", {contextual, &sequence::context, "contextual", true},
+        {targets, &sequence::targets, "targets", true}, target_group);
+}
 
 template <detail::integer_range Lengths, class... Field>
 sequence_lengths(const Lengths& lengths, Field... field) -> sequence_lengths<detail::element_of<Lengths>>;
 template <detail::integer_range Lengths, class... More>
 padded_rows(const Lengths& lengths, More... more) -> padded_rows<detail::element_of<Lengths>>;
-template <detail::integer_range Lengths, detail::integer_range Keys, class... Field>
-encoder_decoder_lengths(const Lengths& lengths, const Keys& encoder_lengths, Field... field)
-    -> encoder_decoder_lengths<detail::element_of<Lengths>, detail::element_of<Keys>>;
 
 }  // namespace floptally
