@@ -130,6 +130,7 @@ TEST_CASE("names as the drivers report them", "[accelerator]") {
                          {"NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada"},
                          {"NVIDIA GeForce RTX 4090", "RTX 4090"},
                          {"AMD Instinct MI300X", "MI300X"},
+                         {"AMD Instinct MI300A", "MI300A"},
                          {"AMD Instinct MI250X", "MI250X GCD"},
                          {"TPU v4", "TPU v4"},
                          {"TPU v5 lite", "TPU v5e"},
@@ -212,7 +213,6 @@ TEST_CASE("look-alikes are refused", "[accelerator]") {
                                            "NVIDIA L40SX",
                                            "NVIDIA A2",
                                            "NVIDIA",
-                                           "AMD Instinct MI300A",
                                            "AMD Instinct MI300",
                                            "TPU",
                                            "TPU v5e lite",
@@ -243,6 +243,7 @@ struct public_site {
     std::string_view url;
 };
 constexpr public_site public_sites[] = {{"AMD", "https://www.amd.com/"},
+                                        {"AMD", "https://vengineer.hatenablog.com/entry/"},
                                         {"AWS", "https://awsdocs-neuron.readthedocs-hosted.com/"},
                                         {"Google", "https://docs.cloud.google.com/"},
                                         {"Huawei", "https://arxiv.org/abs/"},
@@ -537,6 +538,8 @@ TEST_CASE("rates with sparsity, or of the wrong form factor, that other tables h
     CHECK(rate("RTX A6000", precision::bf16) == 154.8);
     CHECK(rate("B200", precision::bf16) == 2250);
     CHECK(rate("MI300X", precision::bf16) == 1307.4);
+    CHECK(rate("MI300A", precision::bf16) == 980.6);
+    CHECK(rate("MI300A", precision::fp64) == 122.6);
     CHECK(rate("MI355X", precision::fp8) == 5000);
     CHECK(rate("Trainium 2", precision::fp8) == 1299);
 }
@@ -570,7 +573,7 @@ TEST_CASE("a source that is less than a document of the vendor is said", "[accel
         CHECK(remark(part.quality).empty() == (part.quality == source_quality::vendor_document));
     }
     CHECK(slides == std::set<std::string>{"Rubin", "Ascend 910C die", "Ascend 910C package"});
-    CHECK(quoted == std::set<std::string>{"A800 SXM", "L20", "H20", "H800 SXM", "H800 PCIe", "Arc Pro B60"});
+    CHECK(quoted == std::set<std::string>{"A800 SXM", "L20", "H20", "H800 SXM", "H800 PCIe", "MI300A", "Arc Pro B60"});
     CHECK(name(source_quality::vendor_document) == "vendor_document");
     CHECK(name(source_quality::vendor_slide) == "vendor_slide");
     CHECK(name(source_quality::third_party) == "third_party");
@@ -594,7 +597,7 @@ TEST_CASE("the units of a part give its datasheet's rate at the clock that the v
           stated{"GB200", 2062},        stated{"MI210", 1700},      stated{"MI250 GCD", 1700},
           stated{"MI250 card", 1700},   stated{"MI250X GCD", 1700}, stated{"MI250X card", 1700},
           stated{"MI300X", 2100},       stated{"MI325X", 2100},     stated{"MI350X", 2200},
-          stated{"MI355X", 2400},       stated{"Arc Pro B60", 2400}}) {
+          stated{"MI355X", 2400},       stated{"MI300A", 2100},     stated{"Arc Pro B60", 2400}}) {
         CAPTURE(part);
         CHECK(is_near(accelerator_named(part).boost_tflops(precision::fp16, mhz), rate(part, precision::fp16), 0.008));
         compared.emplace(part);
