@@ -11,6 +11,7 @@
 #include <cuda_runtime.h>
 #include <exception>
 #include <random>
+#include <span>
 #include <vector>
 
 #include <floptally/cuda/cuda_device.hpp>
@@ -76,7 +77,7 @@ int run(const char* peak, std::uint32_t count) {
     for (std::uint64_t step = 0; step < steps; ++step) {
         on_device.begin_step(stream);
         for (std::uint64_t i = step * microbatches; i < (step + 1) * microbatches; ++i) {
-            on_device.microbatch().add_cu_seqlens(cu_seqlens + first[i], first[i + 1] - first[i],
+            on_device.microbatch().add_cu_seqlens(std::span(cu_seqlens + first[i], first[i + 1] - first[i]),
                                                   stream);  // the one line
             train<<<264, 256, 0, stream>>>(activations, count);
             require_cuda(cudaGetLastError(), "train");

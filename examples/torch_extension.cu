@@ -17,6 +17,7 @@
 #include <c10/cuda/CUDAStream.h>
 #include <cstdint>
 #include <cuda_runtime.h>
+#include <span>
 #include <torch/custom_class.h>
 #include <torch/library.h>
 
@@ -67,15 +68,19 @@ class step_meter : public torch::CustomClassHolder {
         cu_seqlens.record_stream(c10::cuda::getCurrentCUDAStream(device_));
         switch (cu_seqlens.scalar_type()) {
             case at::kInt:
-                return steps_.microbatch().add_cu_seqlens(cu_seqlens.const_data_ptr<std::int32_t>(), count, stream());
+                return add_row(cu_seqlens.const_data_ptr<std::int32_t>(), count);
             case at::kLong:
-                return steps_.microbatch().add_cu_seqlens(cu_seqlens.const_data_ptr<std::int64_t>(), count, stream());
+                return add_row(cu_seqlens.const_data_ptr<std::int64_t>(), count);
             default:
                 TORCH_CHECK(false, "cu_seqlens: must be int32 or int64, got ", cu_seqlens.scalar_type());
         }
     }
 
   private:
+    template <class T>
+    void add_row(const T* cu_seqlens, std::size_t count) {
+        steps_.microbatch().add_cu_seqlens(std::span(cu_seqlens, count), stream());
+    }
     template <class Call>
     void on_device(Call call) {
         const c10::cuda::CUDAGuard on(device_);

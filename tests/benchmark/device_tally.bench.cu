@@ -192,8 +192,9 @@ void add_cu_seqlens(benchmark::State& state) {
     once.add_cu_seqlens(cu_seqlens);
     const auto boundaries = on_device(cu_seqlens);
     device_tally device{masks};
-    measure(state, device, once,
-            [&](cudaStream_t stream) { device.add_cu_seqlens(boundaries.get(), cu_seqlens.size(), stream); });
+    measure(state, device, once, [&](cudaStream_t stream) {
+        device.add_cu_seqlens(std::span(boundaries.get(), cu_seqlens.size()), stream);
+    });
 }
 BENCHMARK(add_cu_seqlens)
     ->ArgNames({"sequences", "windows"})
@@ -217,9 +218,11 @@ void add_padded_row(benchmark::State& state, bool number_on_device) {
     device_tally device{mask_set{}};
     measure(state, device, once, [&](cudaStream_t stream) {
         if (number_on_device) {
-            device.add_cu_seqlens(boundaries.get(), slots.get(), cu_seqlens.size(), num_real_seqs.get(), stream);
+            device.add_cu_seqlens(std::span(boundaries.get(), cu_seqlens.size()),
+                                  std::span(slots.get(), cu_seqlens.size()), num_real_seqs.get(), stream);
         } else {
-            device.add_cu_seqlens(boundaries.get(), slots.get(), cu_seqlens.size(), real, stream);
+            device.add_cu_seqlens(std::span(boundaries.get(), cu_seqlens.size()),
+                                  std::span(slots.get(), cu_seqlens.size()), real, stream);
         }
     });
 }
@@ -260,7 +263,7 @@ void snapshot_and_reset(benchmark::State& state) {
     double host = 0;
     std::chrono::duration<double> polling{};
     for (auto _ : state) {
-        device.add_lengths(given.get(), lengths.size(), stream.get());
+        device.add_lengths(std::span(given.get(), lengths.size()), stream.get());
         const timed_stream::seconds one = stream.time(batch, take);
         state.SetIterationTime(one.gpu);
         host += one.host;
@@ -296,7 +299,7 @@ void add_from_memory(benchmark::State& state) {
     const auto copied = on_device(lengths);
     device_tally device{masks};
     timed_stream stream;
-    const auto add = [&](cudaStream_t on) { device.add_lengths(given.get(), lengths.size(), on); };
+    const auto add = [&](cudaStream_t on) { device.add_lengths(std::span(given.get(), lengths.size()), on); };
     const auto copy = [&](cudaStream_t on) {
         require_cuda(cudaMemcpyAsync(copied.get(), given.get(), lengths.size() * sizeof(std::int32_t),
                                      cudaMemcpyDeviceToDevice, on),

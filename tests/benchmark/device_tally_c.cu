@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <cuda_runtime.h>
 #include <exception>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -72,11 +73,13 @@ void floptally_device_tally_destroy(void* handle) { delete static_cast<counted*>
 
 int floptally_device_tally_add_cu_seqlens(void* handle, const std::int32_t* cu_seqlens, std::size_t count,
                                           void* stream) {
-    return caught([&] { static_cast<counted*>(handle)->sums.add_cu_seqlens(cu_seqlens, count, stream_of(stream)); });
+    return caught(
+        [&] { static_cast<counted*>(handle)->sums.add_cu_seqlens(std::span(cu_seqlens, count), stream_of(stream)); });
 }
 
 int floptally_device_tally_add_lengths(void* handle, const std::int32_t* lengths, std::size_t count, void* stream) {
-    return caught([&] { static_cast<counted*>(handle)->sums.add_lengths(lengths, count, stream_of(stream)); });
+    return caught(
+        [&] { static_cast<counted*>(handle)->sums.add_lengths(std::span(lengths, count), stream_of(stream)); });
 }
 
 /// Tokens, squares, and the pairs of each window. Blocks.

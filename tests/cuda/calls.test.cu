@@ -70,7 +70,8 @@ void calls_are_counted() {
     const std::vector<std::int32_t> boundaries{0, 700, 6000, 8192};
     const device_copy<std::int32_t> numbers(boundaries);
     const device_copy<std::int32_t> num_real(std::vector<std::int32_t>{2});
-    const std::int32_t* const list = numbers.get();
+    const std::span<const std::int32_t> list = numbers.all();
+    const std::span<const std::int32_t> none;
     const gpu_test::stream stream;
     device_tally batch(masks, {.snapshots = 4});
     single_rank alone;
@@ -81,20 +82,18 @@ void calls_are_counted() {
     host.add_cu_seqlens(boundaries);
 
     const std::vector<one_call> calls{
-        {"add_cu_seqlens", [&](cudaStream_t on) { batch.add_cu_seqlens(list, 4, on); }, one_launch, 1},
-        {"add_cu_seqlens of a pack", [&](cudaStream_t on) { batch.add_cu_seqlens(list, list, 4, 2, on); }, one_launch,
-         1},
+        {"add_cu_seqlens", [&](cudaStream_t on) { batch.add_cu_seqlens(list, on); }, one_launch, 1},
+        {"add_cu_seqlens of a pack", [&](cudaStream_t on) { batch.add_cu_seqlens(list, list, 2, on); }, one_launch, 1},
         {"add_cu_seqlens with a number of the device",
-         [&](cudaStream_t on) { batch.add_cu_seqlens(list, list, 4, num_real.get(), on); }, one_launch, 1},
-        {"add_cu_seqlens_real", [&](cudaStream_t on) { batch.add_cu_seqlens_real(list, 3, list, 4, on); }, one_launch,
+         [&](cudaStream_t on) { batch.add_cu_seqlens(list, list, num_real.get(), on); }, one_launch, 1},
+        {"add_packed", [&](cudaStream_t on) { batch.add_packed(list.first(3), list, on); }, one_launch, 1},
+        {"add_lengths", [&](cudaStream_t on) { batch.add_lengths(list, on); }, one_launch, 1},
+        {"add_padded", [&](cudaStream_t on) { batch.add_padded(list, 9000, on); }, one_launch, 1},
+        {"add_attention_mask", [&](cudaStream_t on) { batch.add_attention_mask(list.first(1), 1, 1, on); }, one_launch,
          1},
-        {"add_lengths", [&](cudaStream_t on) { batch.add_lengths(list, 4, on); }, one_launch, 1},
-        {"add_padded", [&](cudaStream_t on) { batch.add_padded(list, 4, 9000, on); }, one_launch, 1},
-        {"add_attention_mask", [&](cudaStream_t on) { batch.add_attention_mask(list, 1, 1, on); }, one_launch, 1},
-        {"add_hstu", [&](cudaStream_t on) { batch.add_hstu<std::int32_t>(list, nullptr, nullptr, 4, 1, on); },
-         one_launch, 1},
-        {"add_encoder_decoder", [&](cudaStream_t on) { batch.add_encoder_decoder(list, list, 4, on); }, one_launch, 1},
-        {"add_new_tokens", [&](cudaStream_t on) { batch.add_new_tokens(list, list, 4, on); }, one_launch, 1},
+        {"add_hstu", [&](cudaStream_t on) { batch.add_hstu(list, none, none, 1, on); }, one_launch, 1},
+        {"add_encoder_decoder", [&](cudaStream_t on) { batch.add_encoder_decoder(list, list, on); }, one_launch, 1},
+        {"add_new_tokens", [&](cudaStream_t on) { batch.add_new_tokens(list, list, on); }, one_launch, 1},
         {"add_shape", [&](cudaStream_t on) { batch.add_shape(2, 4096, on); }, one_launch, 1},
         {"add of a tally", [&](cudaStream_t on) { batch.add(host, on); }, one_launch, 1},
         {"snapshot_async", [&](cudaStream_t on) { batch.snapshot_async(on); }, one_launch, 1},
@@ -177,7 +176,8 @@ void instructions_are_counted() {
     for (const bound& limit : bounds) {
         device_tally batch(limit.masks, {.max_blocks = 1});
         const auto of = [&](std::size_t count) {
-            return executed_by(stream, [&] { batch.add_cu_seqlens(on_device.get(), count + 1, stream); }).instructions;
+            return executed_by(stream, [&] { batch.add_cu_seqlens(on_device.all().first(count + 1), stream); })
+                .instructions;
         };
         const double of_one = static_cast<double>(of(8192) - of(4096)) / 4096;
         expect(of_one <= limit.most, std::to_string(of_one) + " instructions a length with " +

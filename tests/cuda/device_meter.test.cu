@@ -39,7 +39,7 @@ void steps_reach_the_meter() {
     for (std::uint64_t step = 0; step < count; ++step) {
         steps.begin_step(stream);
         for (std::uint64_t microbatch = 0; microbatch <= step % 3; ++microbatch) {
-            steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+            steps.microbatch().add_cu_seqlens(on_device.all(), stream);
         }
         steps.end_step(stream);
         if (steps.in_flight() == 4) {
@@ -61,23 +61,23 @@ void steps_reach_the_meter() {
 
     steps.begin_step(stream);
     expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: a step is open", 0) == 0, "a step in a step");
-    steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    steps.microbatch().add_cu_seqlens(on_device.all(), stream);
     steps.discard_step(stream);
     expect(error_of([&] { static_cast<void>(steps.microbatch()); }).rfind("microbatch: is outside a step", 0) == 0,
            "a microbatch outside a step");
     const std::vector<std::int32_t> wrong{0, 9, 3};
     const device_copy<std::int32_t> of_wrong(wrong);
     steps.begin_step(stream);
-    steps.microbatch().add_cu_seqlens(of_wrong.get(), wrong.size(), stream);
+    steps.microbatch().add_cu_seqlens(of_wrong.all(), stream);
     steps.end_step(stream);
     steps.begin_step(stream);
-    steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    steps.microbatch().add_cu_seqlens(on_device.all(), stream);
     steps.end_step(stream);
     expect(error_of([&] { steps.finish(stream); }).rfind("cu_seqlens[2]: must be at least", 0) == 0, "a wrong step");
     expect(steps.finish(stream) == 1 && totals.run().totals.steps == count + 1, "the step behind it");
     for (int i = 0; i < 4; ++i) {
         steps.begin_step(stream);
-        steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+        steps.microbatch().add_cu_seqlens(on_device.all(), stream);
         steps.end_step(stream);
     }
     expect(error_of([&] { steps.begin_step(stream); }).rfind("begin: 4 steps are under way", 0) == 0,
@@ -101,7 +101,7 @@ void a_sum_over_ranks_is_polled() {
     device_tally mine(masks);
     tally host{masks};
     for (int i = 0; i < 3; ++i) {
-        mine.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+        mine.add_cu_seqlens(on_device.all(), stream);
         host.add_cu_seqlens(boundaries);
         sums.sum_async(mine, over, stream);
         stream.wait();
@@ -110,7 +110,7 @@ void a_sum_over_ranks_is_polled() {
     }
     const std::vector<std::int32_t> wrong{0, 9, 3};
     const device_copy<std::int32_t> of_wrong(wrong);
-    mine.add_cu_seqlens(of_wrong.get(), wrong.size(), stream);
+    mine.add_cu_seqlens(of_wrong.all(), stream);
     sums.sum_async(mine, over, stream);
     stream.wait();
     expect(error_of([&] { static_cast<void>(sums.poll()); }) == "sum: rank 0 refused; its own error says why",

@@ -9,6 +9,7 @@
 #include <cuda_runtime.h>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -59,12 +60,12 @@ void lengths_are_counted(const mask_set& masks, std::size_t count, std::uint32_t
     const gpu_test::stream first;
     const gpu_test::stream second;
     device_tally device(masks, {.max_blocks = max_blocks});
-    device.add_lengths(device_lengths.get(), lengths.size(), first);
-    device.add_cu_seqlens(device_boundaries.get(), boundaries.size(), second);
-    device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), packed / 2, first);
-    device.add_cu_seqlens_real(device_boundaries.get(), packed / 2 + 1, device_slots.get(), slots.size(), second);
-    device.add_cu_seqlens(device_boundaries.get(), device_slots.get(), slots.size(), device_num_real.get(), second);
-    device.add_padded(device_lengths.get(), lengths.size(), 9000, first);
+    device.add_lengths(device_lengths.all(), first);
+    device.add_cu_seqlens(device_boundaries.all(), second);
+    device.add_cu_seqlens(device_boundaries.all(), device_slots.all(), packed / 2, first);
+    device.add_packed(device_boundaries.all().first(packed / 2 + 1), device_slots.all(), second);
+    device.add_cu_seqlens(device_boundaries.all(), device_slots.all(), device_num_real.get(), second);
+    device.add_padded(device_lengths.all(), 9000, first);
     second.wait();
     expect(device.read(first) == host, std::to_string(count) + " sequences of " + std::to_string(sizeof(T)) +
                                            " bytes, " + std::to_string(masks.size()) + " masks, " +
@@ -128,9 +129,9 @@ void every_input_is_counted() {
     const device_copy<std::int64_t> device_thw(thw);
     const device_copy<std::int32_t> device_frames(frames);
     const device_copy<std::int64_t> device_flags(flags);
-    device.add_grid_thw(device_thw.get(), units, stream);
-    device.add_audio_frames(device_frames.get(), units, stream);
-    device.add_attention_mask(device_flags.get(), units, columns, stream);
+    device.add_grid_thw(device_thw.all(), stream);
+    device.add_audio_frames(device_frames.all(), stream);
+    device.add_attention_mask(device_flags.all(), units, columns, stream);
     device.add_shape(7, 4096, stream);
     const std::vector<int> decoder{5, 6};
     const std::vector<int> encoder{7, 8};
@@ -140,7 +141,7 @@ void every_input_is_counted() {
     const device_copy<std::int32_t> device_lengths(lengths);
     const device_copy<std::int32_t> device_contextual(contextual);
     const device_copy<std::int32_t> device_targets(targets);
-    of_samples.add_hstu(device_lengths.get(), device_contextual.get(), device_targets.get(), units, 3, stream);
+    of_samples.add_hstu(device_lengths.all(), device_contextual.all(), device_targets.all(), 3, stream);
     expect(of_samples.read(stream) == samples, "samples of HSTU");
 
     const mask_set crossed{mask::cross_attention(), mask::sliding_window(400)};
@@ -151,9 +152,63 @@ void every_input_is_counted() {
             sequence{.length = static_cast<std::uint32_t>(targets[i]), .past = static_cast<std::uint32_t>(lengths[i])});
     }
     device_tally of_both(crossed);
-    of_both.add_encoder_decoder(device_lengths.get(), device_frames.get(), units, stream);
-    of_both.add_new_tokens(device_targets.get(), device_lengths.get(), units, stream);
+    of_both.add_encoder_decoder(device_lengths.all(), device_frames.all(), stream);
+    of_both.add_new_tokens(device_targets.all(), device_lengths.all(), stream);
     expect(of_both.read(stream) == both_sides, "encoder-decoders and new tokens after cached ones");
+}
+
+/// A batch in every format, where it lies.
+struct every_format {
+    std::span<const std::int32_t> lengths;
+    std::span<const std::int32_t> boundaries;
+    std::span<const std::int64_t> slots;
+    std::span<const std::int32_t> parts;
+    std::span<const std::uint8_t> flags;
+    std::span<const std::int32_t> none{};
+};
+template <class To>
+void add_in_every_format(To& to, const every_format& batch) {
+    to.add_cu_seqlens(batch.boundaries);
+    to.add_cu_seqlens(batch.boundaries, batch.slots);
+    to.add_cu_seqlens(batch.boundaries, batch.slots, 2);
+    to.add_packed(batch.boundaries.first(3), batch.slots);
+    to.add_lengths(batch.lengths);
+    to.add_padded(batch.lengths, 9000);
+    to.add_attention_mask(batch.flags, 2, 3);
+    to.add_shape(3, 70);
+    to.add_encoder_decoder(batch.lengths, batch.parts);
+    to.add_new_tokens(batch.lengths, batch.parts);
+    to.add_hstu(batch.lengths, batch.parts, batch.none);
+    to.add_hstu(batch.lengths, batch.none, batch.parts, 2);
+    to.add_grid_thw(batch.lengths);
+    to.add_audio_frames(batch.lengths);
+    to.add(equal_samples(sequence{.length = 5, .past = 3}, 2));
+}
+
+/// One text of calls adds to a tally of the host, to a device's, and to the open step of either's meter.
+void calls_are_the_same_on_every_tally() {
+    mask_set masks{mask::sliding_window(400), mask::hstu(), mask::cross_attention()};
+    masks.include(modality::vision);
+    masks.include(modality::audio);
+    const std::vector<std::int32_t> lengths{5, 700, 40};
+    const std::vector<std::int32_t> boundaries{0, 5, 705, 745};
+    const std::vector<std::int64_t> slots{0, 8, 708, 752};
+    const std::vector<std::int32_t> parts{1, 0, 7};
+    const std::vector<std::uint8_t> flags{1, 1, 0, 0, 1, 1};
+    tally host{masks};
+    add_in_every_format(host, {lengths, boundaries, slots, parts, flags});
+    const device_copy<std::int32_t> of_lengths(lengths);
+    const device_copy<std::int32_t> of_boundaries(boundaries);
+    const device_copy<std::int64_t> of_slots(slots);
+    const device_copy<std::int32_t> of_parts(parts);
+    const device_copy<std::uint8_t> of_flags(flags);
+    const every_format on_device{of_lengths.all(), of_boundaries.all(), of_slots.all(), of_parts.all(), of_flags.all()};
+    device_tally device(masks);
+    add_in_every_format(device, on_device);
+    expect(device.read(nullptr) == host, "a device's tally by the calls of a tally");
+    expect(error_of([&] { device.add_new_tokens(on_device.lengths, on_device.none); }) ==
+               error_of([&] { host.add_new_tokens(lengths, std::span<const std::int32_t>{}); }),
+           "lists of unlike sizes are the error of a tally");
 }
 
 // A tally whose kernels know masks of one's own, and a kernel of one's own that adds to it.
@@ -182,8 +237,8 @@ void masks_of_ones_own_are_counted() {
     const device_copy<std::int32_t> device_boundaries(boundaries);
     const gpu_test::stream stream;
     own_tally device(own_masks);
-    device.add_lengths(device_lengths.get(), lengths.size(), stream);
-    device.add_cu_seqlens(device_boundaries.get(), boundaries.size(), stream);
+    device.add_lengths(device_lengths.all(), stream);
+    device.add_cu_seqlens(device_boundaries.all(), stream);
     add_with_past<<<20, 256, 0, stream>>>(device.ref(), device_lengths.get(),
                                           static_cast<std::uint32_t>(lengths.size()));
     require_cuda(cudaGetLastError(), "add_with_past");
@@ -275,7 +330,7 @@ void what_is_wrong_is_left_out() {
     const device_copy<std::int32_t> on_device(boundaries);
     const gpu_test::stream stream;
     device_tally device(mask_set{mask::sliding_window(400)});
-    device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    device.add_cu_seqlens(on_device.all(), stream);
     try {
         static_cast<void>(device.read(stream));
         expect(false, "decreasing boundaries were not seen");
@@ -296,14 +351,14 @@ void what_is_wrong_is_left_out() {
     }
     const device_copy<std::int32_t> of_rubbish(rubbish);
     device.reset_async(stream);
-    device.add_cu_seqlens(of_rubbish.get(), rubbish.size(), stream);
+    device.add_cu_seqlens(of_rubbish.all(), stream);
     const std::string seen = error_of([&] { static_cast<void>(device.read(stream)); });
     expect(seen.rfind("cu_seqlens", 0) == 0, "rubbish: " + seen);
     device.reset_async(stream);
     expect(device.read(stream) == tally{mask_set{mask::sliding_window(400)}}, "a reset forgets the error");
     const std::vector<std::uint32_t> longest(3, 0xFFFF'FFFFU);
     const device_copy<std::uint32_t> of_longest(longest);
-    device.add_lengths(of_longest.get(), longest.size(), stream);
+    device.add_lengths(of_longest.all(), stream);
     expect(error_of([&] { static_cast<void>(device.read(stream)); }) == "squares: the sum does not fit 64 bits",
            "an overflow");
 }
@@ -329,7 +384,7 @@ void polling_never_blocks() {
     const std::vector<std::int32_t> boundaries{0, 100, 300};
     const device_copy<std::int32_t> on_device(boundaries);
     device_tally device(mask_set{});
-    device.add_cu_seqlens(on_device.get(), 3, stream);  // loads the kernels, which can wait for the device
+    device.add_cu_seqlens(on_device.all().first(3), stream);  // loads the kernels, which can wait for the device
     device.snapshot_async(stream);
     stream.wait();
     expect(device.poll().has_value(), "a snapshot that is there");
@@ -337,7 +392,7 @@ void polling_never_blocks() {
     flag[0] = flag[1] = 0;
     wait_for<<<1, 1, 0, stream>>>(flag, flag + 1);
     require_cuda(cudaGetLastError(), "wait_for");
-    device.add_cu_seqlens(on_device.get(), 3, stream);
+    device.add_cu_seqlens(on_device.all().first(3), stream);
     device.snapshot_async(stream);
     for (int i = 0; i < 1000; ++i) {
         expect(!device.poll().has_value(), "a snapshot behind a kernel that waits");  // were it to block, for ever
@@ -360,8 +415,8 @@ void a_graph_is_replayed() {
     cudaGraph_t graph = nullptr;
     cudaGraphExec_t step = nullptr;
     require_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "cudaStreamBeginCapture");
-    device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
-    device.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    device.add_cu_seqlens(on_device.all(), stream);
+    device.add_cu_seqlens(on_device.all(), stream);
     device.snapshot_and_reset_async(stream);
     require_cuda(cudaStreamEndCapture(stream, &graph), "cudaStreamEndCapture");
     require_cuda(cudaGraphInstantiate(&step, graph, 0), "cudaGraphInstantiate");
@@ -407,6 +462,7 @@ int main(int argc, char** argv) {
     }
     return gpu_test::run(argc, argv, [] {
         every_input_is_counted();
+        calls_are_the_same_on_every_tally();
         masks_of_ones_own_are_counted();
         a_kernel_of_ones_own_adds();
         a_kernel_of_ones_own_adds_windows();

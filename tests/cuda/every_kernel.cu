@@ -3,7 +3,6 @@
 // Every kernel, for the integers that trainers have: compiled for the report of their resources, never run.
 
 #include <cstdint>
-#include <cuda_runtime.h>
 #include <span>
 
 #include <floptally/cuda/device_reduction.cuh>
@@ -18,18 +17,18 @@ struct any_reducer {
 };
 
 template <class T>
-void add_every_list(device_tally& to, const T* numbers, cudaStream_t stream) {
-    to.add_cu_seqlens(numbers, 1, stream);
-    to.add_cu_seqlens(numbers, numbers, 1, all_sequences, stream);
-    to.add_cu_seqlens(numbers, numbers, 1, numbers, stream);
-    to.add_lengths(numbers, 1, stream);
-    to.add_padded(numbers, 1, 1, stream);
-    to.add_grid_thw(numbers, 1, stream);
-    to.add_audio_frames(numbers, 1, stream);
-    to.add_hstu(numbers, numbers, numbers, 1, 1, stream);
+void add_every_list(device_tally& to, std::span<const T> numbers, cudaStream_t stream) {
+    to.add_cu_seqlens(numbers, stream);
+    to.add_cu_seqlens(numbers, numbers, all_sequences, stream);
+    to.add_cu_seqlens(numbers, numbers, numbers.data(), stream);
+    to.add_lengths(numbers, stream);
+    to.add_padded(numbers, 1, stream);
+    to.add_grid_thw(numbers, stream);
+    to.add_audio_frames(numbers, stream);
+    to.add_hstu(numbers, numbers, numbers, 1, stream);
     to.add_attention_mask(numbers, 1, 1, stream);
-    to.add_encoder_decoder(numbers, numbers, 1, stream);
-    to.add_new_tokens(numbers, numbers, 1, stream);
+    to.add_encoder_decoder(numbers, numbers, stream);
+    to.add_new_tokens(numbers, numbers, stream);
 }
 
 // A kernel of a caller's own without a tally, and with one: the difference is what counting costs there.
@@ -50,11 +49,11 @@ __global__ void with_a_tally(const std::uint32_t* lengths, std::uint32_t count, 
 
 }  // namespace
 
-void every_kernel(device_tally& to, const std::int32_t* narrow, const std::int64_t* wide, const bool* flags,
-                  const tally_reduction& reduction, cudaStream_t stream) {
+void every_kernel(device_tally& to, std::span<const std::int32_t> narrow, std::span<const std::int64_t> wide,
+                  std::span<const bool> flags, const tally_reduction& reduction, cudaStream_t stream) {
     add_every_list(to, narrow, stream);
     add_every_list(to, wide, stream);
-    to.add_cu_seqlens(narrow, wide, 1, wide, stream);
+    to.add_cu_seqlens(narrow, wide, wide.data(), stream);
     to.add_attention_mask(flags, 1, 1, stream);
     without_a_tally<<<1, 32>>>(nullptr, 0, nullptr);
     with_a_tally<<<1, 32>>>(nullptr, 0, nullptr, to.ref());

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 #include <exception>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,7 +34,7 @@ template <class T>
 template <class T>
 class device_copy {
   public:
-    explicit device_copy(const std::vector<T>& values, std::size_t offset = 0) : offset_(offset) {
+    explicit device_copy(const std::vector<T>& values, std::size_t offset = 0) : size_(values.size()), offset_(offset) {
         void* memory = nullptr;
         floptally::require_cuda(cudaMalloc(&memory, (values.size() + offset + 1) * sizeof(T)), "cudaMalloc");
         memory_ = static_cast<T*>(memory);
@@ -49,9 +50,11 @@ class device_copy {
     ~device_copy() { cudaFree(memory_); }
 
     [[nodiscard]] const T* get() const { return memory_ + offset_; }
+    [[nodiscard]] std::span<const T> all() const { return {get(), size_}; }
 
   private:
     T* memory_ = nullptr;
+    std::size_t size_;
     std::size_t offset_;
 };
 

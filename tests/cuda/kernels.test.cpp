@@ -244,14 +244,14 @@ TEST_CASE("Kernels count a pack with slots and mock sequences as a tally does") 
                     host.add_cu_seqlens(real, padded, num_real);
                     const auto word = static_cast<std::int32_t>(num_real);
                     emulated_tally device{masks};
-                    device.add(shape, detail::pack_of(real.data(), padded.data(), real.size(), num_real));
+                    device.add(shape, detail::pack_of(std::span(real), std::span(padded), num_real));
                     CHECK(device.read() == host);
                     emulated_tally told{masks};
-                    told.add(shape, detail::pack_of(real.data(), padded.data(), real.size(), &word));
+                    told.add(shape, detail::pack_of(std::span(real), std::span(padded), &word));
                     CHECK(told.read() == host);
                     // The boundaries of the real sequences alone say the same.
                     emulated_tally alone{masks};
-                    alone.add(shape, detail::real_pack_of(real.data(), num_real + 1, padded.data(), padded.size()));
+                    alone.add(shape, detail::real_pack_of(std::span(real).first(num_real + 1), std::span(padded)));
                     CHECK(alone.read() == host);
                 }
             }
@@ -303,7 +303,8 @@ TEST_CASE("Kernels count lists that begin anywhere in their 16 bytes, and empty 
                         }();
                         const std::uint32_t* const lengths_at = as_lengths.data() + real_lead;
                         device.add({2}, detail::listed_boundaries(at, count + 1));
-                        device.add({2}, detail::pack_of(at, slots_at, count + 1, num_real));
+                        device.add({2},
+                                   detail::pack_of(std::span(at, count + 1), std::span(slots_at, count + 1), num_real));
                         device.add({2}, detail::listed_lengths(lengths_at, count));
                         device.add({2}, detail::in_rows(detail::listed_lengths(lengths_at, count), 9000));
                         INFO(real_lead << ", " << slot_lead << ", " << count << " of " << masks.size() << " masks");
@@ -426,7 +427,7 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
             towers.add_grid_thw(thw);
             towers.add_audio_frames(frames);
             emulated_tally device{of_hstu};
-            device.add(shape, detail::hstu_samples(lengths.data(), contextual.data(), targets.data(), count, 3));
+            device.add(shape, detail::samples_of(hstu_lengths(lengths, contextual, targets, 3)));
             CHECK(device.read() == host);
             emulated_tally of_towers{masks};
             of_towers.add(shape, detail::grid_samples(thw.data(), count));
@@ -461,7 +462,7 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         emulated_tally_of<own_rules> device{masks};
         device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
         device.add(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
-        device.add(shape, detail::pack_of(boundaries.data(), slots.data(), slots.size(), 50));
+        device.add(shape, detail::pack_of(std::span(boundaries), std::span(slots), 50));
         device.add(shape, detail::in_rows(detail::listed_lengths(lengths.data(), lengths.size()), 9000));
         device.add_flags(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
@@ -628,31 +629,31 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         const std::vector<std::int32_t> real{0, 5, 20, 30};
         const std::vector<std::int32_t> narrow{0, 8, 20, 32};
         emulated_tally no_room{masks};
-        no_room.add(shape, detail::pack_of(real.data(), narrow.data(), real.size(), 3));
+        no_room.add(shape, detail::pack_of(std::span(real), std::span(narrow), 3));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, narrow, 3); }, [&] { static_cast<void>(no_room.read()); });
         const std::vector<std::int32_t> falling{0, 8, 20, 12};
         emulated_tally bad_slot{masks};
-        bad_slot.add(shape, detail::pack_of(real.data(), falling.data(), real.size(), std::size_t{0}));
+        bad_slot.add(shape, detail::pack_of(std::span(real), std::span(falling), std::size_t{0}));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, falling, 0); },
                      [&] { static_cast<void>(bad_slot.read()); });
 
         emulated_tally no_room_for_real{masks};
-        no_room_for_real.add(shape, detail::real_pack_of(real.data(), 3, narrow.data(), narrow.size()));
-        refuse_alike([&] { tally{masks}.add_cu_seqlens_real(std::span(real).first(3), narrow); },
+        no_room_for_real.add(shape, detail::real_pack_of(std::span(real).first(3), std::span(narrow)));
+        refuse_alike([&] { tally{masks}.add_packed(std::span(real).first(3), narrow); },
                      [&] { static_cast<void>(no_room_for_real.read()); });
         const std::vector<std::int32_t> real_falling{0, 5, 3};
         emulated_tally bad_real{masks};
-        bad_real.add(shape, detail::real_pack_of(real_falling.data(), 3, narrow.data(), narrow.size()));
-        refuse_alike([&] { tally{masks}.add_cu_seqlens_real(real_falling, narrow); },
+        bad_real.add(shape, detail::real_pack_of(std::span(real_falling).first(3), std::span(narrow)));
+        refuse_alike([&] { tally{masks}.add_packed(real_falling, narrow); },
                      [&] { static_cast<void>(bad_real.read()); });
 
         const std::int32_t four = 4;
         const std::int64_t negative = -1;
         emulated_tally too_many{masks};
-        too_many.add(shape, detail::pack_of(real.data(), real.data(), real.size(), &four));
+        too_many.add(shape, detail::pack_of(std::span(real), std::span(real), &four));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(real, real, 4); }, [&] { static_cast<void>(too_many.read()); });
         emulated_tally too_few{masks};
-        too_few.add(shape, detail::pack_of(real.data(), real.data(), real.size(), &negative));
+        too_few.add(shape, detail::pack_of(std::span(real), std::span(real), &negative));
         CHECK(error_of([&] { static_cast<void>(too_few.read()); })
                   .rfind("num_real_seqs: must be at least 0, got -1 (index 0 of add 1 since the reset, the first of 3 ",
                          0) == 0);
@@ -678,13 +679,14 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
         }
         const std::vector<std::int32_t> lengths{50, 9, 60};
         const std::vector<std::int32_t> targets{5, 10, 5};
+        const std::vector<std::int32_t> none;
         emulated_tally sample{text};
-        sample.add(shape, detail::hstu_samples(lengths.data(), nullptr, targets.data(), 3, 1));
+        sample.add(shape, detail::samples_of(hstu_lengths(lengths, none, targets, 1)));
         refuse_alike([&] { tally{text}.add({.length = 9, .targets = 10, .target_group = 1}); },
                      [&] { static_cast<void>(sample.read()); });
         const std::vector<std::int32_t> negative{5, -1, 5};
         emulated_tally below{text};
-        below.add(shape, detail::hstu_samples(lengths.data(), negative.data(), nullptr, 3, 1));
+        below.add(shape, detail::samples_of(hstu_lengths(lengths, negative, none, 1)));
         CHECK(error_of([&] {
                   static_cast<void>(below.read());
               }).rfind("contextual[1]: must be at least 0, got -1 (index 1 ", 0) == 0);

@@ -58,7 +58,7 @@ void what_a_reduction_needs_is_there_at_once() {
     single_device over;
     const tally_reduction reduction(masks, scopes::microbatch, parallel_layout({.dp = 1}, 1, 0), alone, std::nullopt);
     device_reduction sums(reduction);  // and nothing after it waits for the device
-    mine.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    mine.add_cu_seqlens(on_device.all(), stream);
     sums.sum_async(mine, over, stream);
     stream.wait();
     const std::optional<tally> all = sums.poll();
@@ -71,7 +71,7 @@ void memory_is_given_back_behind_its_kernels() {
     {
         const flop_counter model(presets::mistral_7b.cost());
         device_tally batch(model.masks());
-        batch.add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+        batch.add_cu_seqlens(on_device.all(), stream);
         batch.snapshot_async(stream);
     }
     stream.wait();
@@ -109,13 +109,13 @@ void what_cannot_be_captured_is_refused() {
     });
     steps.begin_step(stream);
     capture(stream, [&] {
-        steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+        steps.microbatch().add_cu_seqlens(on_device.all(), stream);
         expect(begins_with(error_of([&] { steps.end_step(stream); }), "end: the stream is being captured"),
                "a step ends in a capture");
         expect(begins_with(error_of([&] { steps.discard_step(stream); }), "discard_step: the stream is being captured"),
                "a step is discarded in a capture");
     });
-    steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    steps.microbatch().add_cu_seqlens(on_device.all(), stream);
     steps.end_step(stream);
     stream.wait();
     std::size_t handed = 0;
@@ -133,7 +133,7 @@ void no_error_stays_behind() {
     expect(cudaGetLastError() == cudaSuccess, "an error stays behind a poll that was too early");
     if (on_host::is_here()) {
         device_tally batch(mask_set{});
-        floptally_host_fail_next("cudaLaunchKernelExC", cudaErrorLaunchOutOfResources);
+        floptally_host_fail_next("cudaLaunchKernel", cudaErrorLaunchOutOfResources);
         expect(begins_with(error_of([&] { batch.snapshot_async(stream); }), "snapshot_async: "), "a failed launch");
         floptally_host_fail_next("cudaMalloc", cudaErrorMemoryAllocation);
         expect(begins_with(error_of([] { device_tally{mask_set{}}; }), "cudaMalloc: "), "no memory");
@@ -154,13 +154,13 @@ void a_failed_call_shifts_nothing() {
     const flop_counter model(presets::mistral_7b.cost());
     const gpu_test::stream stream;
     const device_copy<std::int32_t> on_device(boundaries);
-    for (const char* const call : {"cudaLaunchKernelExC", "cudaEventRecord"}) {
+    for (const char* const call : {"cudaLaunchKernel", "cudaEventRecord"}) {
         meter totals(model, {.gpus = 1, .peak_tflops = 989});
         device_meter steps(totals);
         const auto step = [&](int microbatches, const char* fails) {
             steps.begin_step(stream);
             for (int i = 0; i < microbatches; ++i) {
-                steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+                steps.microbatch().add_cu_seqlens(on_device.all(), stream);
             }
             if (fails != nullptr) {
                 floptally_host_fail_next(fails, cudaErrorLaunchOutOfResources);
@@ -182,7 +182,7 @@ void a_failed_call_shifts_nothing() {
     meter totals(model, {.gpus = 1, .peak_tflops = 989});
     device_meter steps(totals);
     steps.begin_step(stream);
-    steps.microbatch().add_cu_seqlens(on_device.get(), boundaries.size(), stream);
+    steps.microbatch().add_cu_seqlens(on_device.all(), stream);
     floptally_host_fail_next("cudaMemsetAsync", cudaErrorInvalidValue);
     expect(begins_with(error_of([&] { steps.discard_step(stream); }), "cudaMemsetAsync"), "a discard fails");
     steps.discard_step(stream);  // again
@@ -217,26 +217,25 @@ void an_owner_works_on_its_own_device() {
     }
     const gpu_test::stream of_first;
     const tally host = counted_on_host(model.masks(), 1);
-    batch->add_cu_seqlens(on_second->get(), boundaries.size(), *stream);
+    batch->add_cu_seqlens(on_second->all(), *stream);
     batch->snapshot_async(*stream);
     expect(batch->read(*stream) == host, "a tally of another device is read");
     const std::optional<tally> polled = batch->poll();
     expect(polled && *polled == host, "a tally of another device is polled");
     steps->begin_step(*stream);
-    steps->microbatch().add_cu_seqlens(on_second->get(), boundaries.size(), *stream);
+    steps->microbatch().add_cu_seqlens(on_second->all(), *stream);
     steps->end_step(*stream);
     expect(steps->finish(*stream) == 1 && totals.run().totals.batch == host, "a step of another device");
 
     const std::string other_stream =
         "stream: is the default stream of device 0, which is current, and the memory is on device 1: name a stream of "
         "that device";
-    expect(error_of([&] { batch->add_cu_seqlens(on_second->get(), boundaries.size(), nullptr); }) == other_stream &&
+    expect(error_of([&] { batch->add_cu_seqlens(on_second->all(), nullptr); }) == other_stream &&
                error_of([&] { batch->snapshot_async(cudaStreamLegacy); }) == other_stream &&
                error_of([&] { batch->reset_async(nullptr); }) == other_stream &&
                error_of([&] { steps->begin_step(nullptr); }) == other_stream,
            "the default stream of another device");
-    expect(begins_with(error_of([&] { batch->add_cu_seqlens(on_second->get(), boundaries.size(), of_first); }),
-                       "add_cu_seqlens: "),
+    expect(begins_with(error_of([&] { batch->add_cu_seqlens(on_second->all(), of_first); }), "add_cu_seqlens: "),
            "a stream of another device");
     single_rank alone;
     single_device over;
@@ -250,7 +249,7 @@ void an_owner_works_on_its_own_device() {
     int current = -1;
     require_cuda(cudaGetDevice(&current), "cudaGetDevice");
     expect(current == 0, "another device is current");
-    batch->add_cu_seqlens(on_second->get(), boundaries.size(), *stream);
+    batch->add_cu_seqlens(on_second->all(), *stream);
     batch.reset();
     stream->wait();
 }
@@ -286,13 +285,13 @@ void every_call_is_made_on_its_own_device() {
     }
     floptally_host_require_device(1);  // and 0 is current
     const cudaStream_t stream = *of_second;
-    const std::int32_t* const list = numbers->get();
+    const std::span<const std::int32_t> list = numbers->all();
     const auto use_all = [&] {
-        batch->add_cu_seqlens(list, boundaries.size(), stream);
-        batch->add_cu_seqlens(list, list, boundaries.size(), 2, stream);
-        batch->add_lengths(list, 2, stream);
-        batch->add_new_tokens(list, list, 2, stream);
-        batch->add_attention_mask(list, 1, 1, stream);
+        batch->add_cu_seqlens(list, stream);
+        batch->add_cu_seqlens(list, list, 2, stream);
+        batch->add_lengths(list.first(2), stream);
+        batch->add_new_tokens(list, list, stream);
+        batch->add_attention_mask(list.first(1), 1, 1, stream);
         batch->add_shape(1, 5, stream);
         batch->snapshot_async(stream);
         batch->snapshot_and_reset_async(stream);
@@ -308,7 +307,7 @@ void every_call_is_made_on_its_own_device() {
             static_cast<void>(timer->wait());
         }
         steps->begin_step(stream);
-        steps->microbatch().add_lengths(list, 2, stream);
+        steps->microbatch().add_lengths(list.first(2), stream);
         steps->end_step(stream);
         steps->poll();
         steps->begin_step(stream);
@@ -340,8 +339,8 @@ void an_end_waits_for_its_own_streams() {
     const gpu_test::stream other;
     std::optional<device_tally> batch(std::in_place, mask_set{});
     std::optional<device_tally> beside(std::in_place, mask_set{});
-    batch->add_lengths(numbers.get(), 2, own);
-    beside->add_lengths(numbers.get(), 2, other);
+    batch->add_lengths(numbers.all().first(2), own);
+    beside->add_lengths(numbers.all().first(2), other);
     const on_host::call_counts asked = on_host::counts_of([&] { batch.reset(); });
     expect(asked == on_host::call_counts{.allocations = 2, .waits = 1, .others = 1},
            "the end of a tally asks for " + to_string(asked));

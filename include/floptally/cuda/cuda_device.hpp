@@ -2,11 +2,11 @@
 #pragma once
 
 #include <cstdint>
-#include <cuda_runtime_api.h>
 #include <string>
 #include <string_view>
 
 #include <floptally/cuda/cuda_error.hpp>
+#include <floptally/cuda/detail/runtime_api.hpp>
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
@@ -22,7 +22,7 @@ struct device_identity {
     int multiprocessors = 0;
     double clock_ghz = 0;  ///< highest of the multiprocessors; 0 where the driver does not say
     std::uint64_t memory_bytes = 0;
-    int compute_major = 0;
+    int compute_major = 0;  ///< 0: a device without compute capabilities, which are NVIDIA's
     int compute_minor = 0;
 };
 
@@ -36,8 +36,8 @@ struct device_identity {
             .multiprocessors = seen.multiProcessorCount,
             .clock_ghz = clock_khz * 1e-6,
             .memory_bytes = seen.totalGlobalMem,
-            .compute_major = seen.major,
-            .compute_minor = seen.minor};
+            .compute_major = detail::has_compute_capability ? seen.major : 0,
+            .compute_minor = detail::has_compute_capability ? seen.minor : 0};
 }
 
 /// One line that describes a device: "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute
@@ -50,8 +50,11 @@ struct device_identity {
     }
     constexpr double gib = 1024.0 * 1024.0 * 1024.0;
     text.append(", ").append(detail::fixed_decimal(static_cast<double>(device.memory_bytes) / gib, 1)).append(" GiB");
-    text.append(", compute capability ").append(std::to_string(device.compute_major));
-    return text.append(".").append(std::to_string(device.compute_minor));
+    if (device.compute_major != 0) {
+        text.append(", compute capability ").append(std::to_string(device.compute_major));
+        text.append(".").append(std::to_string(device.compute_minor));
+    }
+    return text;
 }
 
 namespace detail {

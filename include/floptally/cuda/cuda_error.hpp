@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cuda_runtime_api.h>
 #include <string>
 #include <string_view>
 
+#include <floptally/cuda/detail/runtime_api.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file

@@ -3,10 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime_api.h>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
+#include <floptally/cuda/detail/runtime_api.hpp>
 #include <floptally/step/memory_probe.hpp>
 
 /// @file

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime.h>
 #include <optional>
 #include <span>
 #include <vector>
@@ -13,6 +12,7 @@
 #include <floptally/cuda/detail/device_words.hpp>
 #include <floptally/cuda/detail/fill_message.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
+#include <floptally/cuda/detail/runtime_api.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime.h>
 #include <optional>
+#include <span>
 #include <type_traits>
 
-#include <floptally/batch/length_refusals.hpp>
+#include <floptally/batch/attention_mask.hpp>
 #include <floptally/batch/lengths.hpp>
+#include <floptally/batch/packed.hpp>
 #include <floptally/batch/source.hpp>
 #include <floptally/batch/tally.hpp>
+#include <floptally/batch/tower_inputs.hpp>
 #include <floptally/cuda/detail/device_state.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
+#include <floptally/cuda/detail/runtime_api.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/mask_set.hpp>
@@ -63,91 +65,78 @@ class basic_device_tally {
         return {state_.schema_on_device(), words(), refusals()};
     }
 
-    /// Adds a packed row by its boundaries 0, L₁, L₁+L₂, …, `count` of them: at least 1.
-    template <detail::integer T>
-    void add_cu_seqlens(const T* cu_seqlens, std::size_t count, cudaStream_t stream) {
-        state_.template add_lengths<sizeof(T), true>(detail::listed_boundaries(cu_seqlens, count), stream,
-                                                     "add_cu_seqlens");
-    }
-    /// Adds a packed row by the boundaries of its sequences and of their slots; the sequences from `num_real_seqs` on
-    /// are mock sequences. `num_real_seqs` is a number, or a pointer to one of 32 or 64 bits on the device.
-    template <detail::integer T, detail::integer S, class Number>
-    void add_cu_seqlens(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count, Number num_real_seqs,
-                        cudaStream_t stream) {
-        add_pack<T, S>(detail::pack_of(cu_seqlens, cu_seqlens_padded, count, num_real_seqs), stream);
-    }
-    /// Adds a packed row by the boundaries of its real sequences alone, `real_count` of them, and of all its `count` −
-    /// 1 slots, which may be more.
-    template <detail::integer T, detail::integer S>
-    void add_cu_seqlens_real(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens, std::size_t count,
-                             cudaStream_t stream) {
-        add_pack<T, S>(detail::real_pack_of(cu_seqlens_real, real_count, cu_seqlens, count), stream);
-    }
+    // The calls of every tally (batch/adds_batches.hpp), over spans of device memory, with the stream last.
 
-    /// Adds sequences that fill their slots by their lengths.
-    template <detail::integer T>
-    void add_lengths(const T* lengths, std::size_t count, cudaStream_t stream) {
-        state_.template add_lengths<sizeof(T), false>(detail::listed_lengths(lengths, count), stream, "add_lengths");
+    template <class T>
+    void add_cu_seqlens(std::span<T> cu_seqlens, cudaStream_t stream = nullptr) {
+        state_.template add_lengths<sizeof(T), true>(detail::listed_boundaries(cu_seqlens.data(), cu_seqlens.size()),
+                                                     stream, "add_cu_seqlens");
     }
-    /// Adds a BSHD batch: one row for each length, all of them padded to `row_length`.
-    template <detail::integer T>
-    void add_padded(const T* lengths, std::size_t count, std::uint64_t row_length, cudaStream_t stream) {
+    /// `num_real_seqs` is a number, or a pointer to one of 32 or 64 bits on the device.
+    template <class T, class S, class Number = std::size_t>
+    void add_cu_seqlens(std::span<T> cu_seqlens, std::span<S> cu_seqlens_padded, Number num_real_seqs = all_sequences,
+                        cudaStream_t stream = nullptr) {
+        add_pack<T, S>(detail::pack_of(cu_seqlens, cu_seqlens_padded, num_real_seqs), stream, "add_cu_seqlens");
+    }
+    template <class T, class S>
+    void add_packed(std::span<T> cu_seqlens_real, std::span<S> slots, cudaStream_t stream = nullptr) {
+        add_pack<T, S>(detail::real_pack_of(cu_seqlens_real, slots), stream, "add_packed");
+    }
+    template <class T>
+    void add_lengths(std::span<T> lengths, cudaStream_t stream = nullptr) {
+        state_.template add_lengths<sizeof(T), false>(detail::listed_lengths(lengths.data(), lengths.size()), stream,
+                                                      "add_lengths");
+    }
+    template <class T>
+    void add_padded(std::span<T> lengths, std::uint64_t row_length, cudaStream_t stream = nullptr) {
         state_.template add_lengths<sizeof(T), false, detail::slots_by::row>(
-            detail::in_rows(detail::listed_lengths(lengths, count), row_length), stream, "add_padded");
+            detail::in_rows(detail::listed_lengths(lengths.data(), lengths.size()), row_length), stream, "add_padded");
     }
-    /// Adds a BSHD batch by its attention mask, `rows` x `columns` flags row by row, of 1 to 8 bytes each.
-    template <std::integral T>
-    void add_attention_mask(const T* flags, std::size_t rows, std::size_t columns, cudaStream_t stream) {
-        detail::require_row_length(columns);
-        static_cast<void>(checked(rows, "attention_mask") * columns);
-        state_.template add<detail::flag_of<sizeof(T)>>(detail::flag_rows(flags, rows, columns), stream,
+    /// Flags have 1 to 8 bytes.
+    template <class T>
+    void add_attention_mask(std::span<T> flags, std::size_t rows, std::size_t columns, cudaStream_t stream = nullptr) {
+        static_cast<void>(attention_mask_rows(flags, rows, columns));  // or an error: they are not so many
+        state_.template add<detail::flag_of<sizeof(T)>>(detail::flag_rows(flags.data(), rows, columns), stream,
                                                         "add_attention_mask");
     }
-    /// Adds a BSHD batch without padding.
-    void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream) {
+    void add_shape(std::uint64_t rows, std::uint64_t columns, cudaStream_t stream = nullptr) {
         add(full_rows(rows, columns), stream);
     }
-    /// Adds both sides of an encoder-decoder: the lengths of its decoder and, one for each, of its encoder.
-    template <detail::integer T, detail::integer K>
-    void add_encoder_decoder(const T* lengths, const K* encoder_lengths, std::size_t count, cudaStream_t stream) {
-        state_.add(detail::encoder_decoder_samples(lengths, encoder_lengths, count), "lengths", stream,
+    template <class T, class K>
+    void add_encoder_decoder(std::span<T> lengths, std::span<K> encoder_lengths, cudaStream_t stream = nullptr) {
+        state_.add(detail::samples_of(encoder_decoder_lengths(lengths, encoder_lengths)), "lengths", stream,
                    "add_encoder_decoder");
     }
-    /// Adds new tokens after cached ones: lengths and, one for each, the tokens before them.
-    template <detail::integer T, detail::integer P>
-    void add_new_tokens(const T* lengths, const P* past, std::size_t count, cudaStream_t stream) {
-        state_.add(detail::new_token_samples(lengths, past, count), "lengths", stream, "add_new_tokens");
+    template <class T, class P>
+    void add_new_tokens(std::span<T> lengths, std::span<P> past, cudaStream_t stream = nullptr) {
+        state_.add(detail::samples_of(cached_lengths(lengths, past)), "lengths", stream, "add_new_tokens");
     }
-
-    /// Adds images and clips, three numbers (t, h, w) for each of `grids`.
-    template <detail::integer T>
-    void add_grid_thw(const T* grid_thw, std::size_t grids, cudaStream_t stream) {
-        state_.add(detail::grid_samples(grid_thw, grids), "grid_thw", stream, "add_grid_thw");
-    }
-    /// Adds clips of sound by their frames.
-    template <detail::integer T>
-    void add_audio_frames(const T* audio_frames, std::size_t clips, cudaStream_t stream) {
-        state_.add(detail::clip_samples(audio_frames, clips), "audio_frames", stream, "add_audio_frames");
-    }
-
-    /// Adds samples of HSTU: their total lengths, and the contextual tokens and targets among them; targets are in
-    /// groups of `target_group`. A null list is all zeros.
-    template <detail::integer T>
-    void add_hstu(const T* lengths, const T* contextual, const T* targets, std::size_t count,
-                  std::uint32_t target_group, cudaStream_t stream) {
-        state_.add(detail::hstu_samples(lengths, contextual, targets, count, target_group), "lengths", stream,
+    template <class T, class P>
+    void add_hstu(std::span<T> lengths, std::span<P> contextual, std::span<P> targets, std::uint32_t target_group = 1,
+                  cudaStream_t stream = nullptr) {
+        state_.add(detail::samples_of(hstu_lengths(lengths, contextual, targets, target_group)), "lengths", stream,
                    "add_hstu");
+    }
+    template <class T>
+    void add_grid_thw(std::span<T> grid_thw, cudaStream_t stream = nullptr) {
+        static_cast<void>(listed_grids(grid_thw));  // or an error: no three numbers each
+        state_.add(detail::grid_samples(grid_thw.data(), grid_thw.size() / 3), "grid_thw", stream, "add_grid_thw");
+    }
+    template <class T>
+    void add_audio_frames(std::span<T> audio_frames, cudaStream_t stream = nullptr) {
+        state_.add(detail::clip_samples(audio_frames.data(), audio_frames.size()), "audio_frames", stream,
+                   "add_audio_frames");
     }
 
     /// Adds a batch that the host knows, in any format (batch/source.hpp): it is counted on the host and added here.
     template <batch_source Source>
-    void add(const Source& source, cudaStream_t stream) {
+    void add(const Source& source, cudaStream_t stream = nullptr) {
         tally counted{masks()};
         counted.add(source);
         add(counted, stream);
     }
     /// Adds a tally that the host has counted with the same masks.
-    void add(const tally& counted, cudaStream_t stream) { state_.add(counted, stream); }
+    void add(const tally& counted, cudaStream_t stream = nullptr) { state_.add(counted, stream); }
 
     /// Queues a reset of all sums and of the recorded error.
     void reset_async(cudaStream_t stream) { state_.reset_async(stream); }
@@ -184,9 +173,8 @@ class basic_device_tally {
 
   private:
     template <class T, class S>
-    void add_pack(const detail::length_list& pack, cudaStream_t stream) {
-        state_.template add_lengths<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream,
-                                                                                              "add_cu_seqlens");
+    void add_pack(const detail::length_list& pack, cudaStream_t stream, const char* name) {
+        state_.template add_lengths<sizeof(T), true, detail::slots_by::boundaries, sizeof(S)>(pack, stream, name);
     }
 
     detail::device_state<Rules, detail::cuda_api> state_;

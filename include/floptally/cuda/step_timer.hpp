@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime_api.h>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
+#include <floptally/cuda/detail/runtime_api.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file

@@ -6,11 +6,13 @@
 #endif
 
 /// @file
-/// FLOPTALLY_HOST_DEVICE marks the functions that a CUDA kernel may call. In a plain C++ compiler it is empty, so that
-/// the same arithmetic is tested without a GPU.
+/// FLOPTALLY_HOST_DEVICE marks the functions that a kernel of CUDA or HIP may call. In a plain C++ compiler it is
+/// empty, so that the same arithmetic is tested without a GPU.
 
 #if defined(__CUDACC__)
 #define FLOPTALLY_HOST_DEVICE __host__ __device__
+#elif defined(__HIP__)  // whose headers give these their names, and need not be there
+#define FLOPTALLY_HOST_DEVICE __attribute__((host)) __attribute__((device))
 #else
 #define FLOPTALLY_HOST_DEVICE
 #endif

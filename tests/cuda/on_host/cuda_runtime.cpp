@@ -451,13 +451,6 @@ cudaError_t cudaLaunchKernel(const void* function, dim3 blocks, dim3 threads, vo
     return call_on_device(__func__, kind::launches,
                           [&] { return launch(function, blocks, threads, arguments, shared_bytes, handle); });
 }
-cudaError_t cudaLaunchKernelExC(const cudaLaunchConfig_t* shape, const void* function, void** arguments) {
-    return call_on_device(__func__, kind::launches, [&] {
-        return shape->numAttrs != 0 ? cudaErrorNotSupported
-                                    : launch(function, shape->gridDim, shape->blockDim, arguments,
-                                             shape->dynamicSmemBytes, shape->stream);
-    });
-}
 cudaError_t cudaFuncGetAttributes(cudaFuncAttributes* to, const void* function) {
     return call_on_device(__func__, kind::other, [&] {
         *to = {};

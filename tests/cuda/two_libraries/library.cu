@@ -20,7 +20,7 @@ extern "C" std::uint64_t counted_tokens() {
         const gpu_test::stream stream;
         const gpu_test::device_copy<std::int32_t> lengths(std::vector<std::int32_t>{5, 700, 37});
         floptally::device_tally batch(floptally::mask_set{floptally::mask::sliding_window(400)});
-        batch.add_lengths(lengths.get(), 3, stream);
+        batch.add_lengths(lengths.all(), stream);
         return batch.read(stream).get(floptally::view::useful, floptally::statistic::tokens);
     } catch (const floptally::error& problem) {
         std::puts(problem.what());

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include <floptally/cuda/cuda_device.hpp>
 #include <floptally/cuda/cuda_memory.hpp>
@@ -21,6 +22,6 @@ inline std::size_t words_of_a_tally() {
     const flop_counter model(presets::mistral_7b.cost());
     device_tally batch(model.masks());
     batch.add_shape(1, 8192, nullptr);
-    batch.add_lengths(static_cast<const std::int32_t*>(nullptr), 0, nullptr);
+    batch.add_lengths(std::span<const std::int32_t>{}, nullptr);
     return batch.read(nullptr).words().size();
 }

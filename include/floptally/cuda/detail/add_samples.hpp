@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
+#include <floptally/batch/lengths.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/block_sum.hpp>
 #include <floptally/cuda/detail/length_lists.hpp>
@@ -114,25 +116,27 @@ struct sample_list<audio_clip> {
     }
 };
 
-/// Both sides of an encoder-decoder, by their lengths.
-template <integer T, integer K>
-[[nodiscard]] sample_list<sequence> encoder_decoder_samples(const T* lengths, const K* encoder_lengths,
-                                                            std::size_t count) {
-    return {.lengths = listed_lengths(lengths, count), .parts = {{}, {encoder_lengths, list_name::encoder_lengths}}};
-}
-/// New tokens after cached ones.
+/// Sequences by lists of their lengths and parts.
 template <integer T, integer P>
-[[nodiscard]] sample_list<sequence> new_token_samples(const T* lengths, const P* past, std::size_t count) {
-    return {.lengths = listed_lengths(lengths, count), .parts = {{past, list_name::past}}};
-}
-/// Samples of HSTU: their total lengths, and the contextual tokens and targets among them. A null list is all zeros.
-template <integer T>
-[[nodiscard]] sample_list<sequence> hstu_samples(const T* lengths, const std::type_identity_t<T>* contextual,
-                                                 const std::type_identity_t<T>* targets, std::size_t count,
-                                                 std::uint32_t target_group) {
-    return {.lengths = listed_lengths(lengths, count),
-            .parts = {{}, {}, {contextual, list_name::contextual}, {targets, list_name::targets}},
-            .target_group = target_group};
+[[nodiscard]] sample_list<sequence> samples_of(const lengths_and_parts<T, P>& lists) {
+    struct place {
+        std::uint32_t sequence::*of;
+        list_name field;
+    };
+    constexpr place places[] = {{&sequence::past, list_name::past},
+                                {&sequence::keys, list_name::encoder_lengths},
+                                {&sequence::context, list_name::contextual},
+                                {&sequence::targets, list_name::targets}};
+    sample_list<sequence> made{.lengths = listed_lengths(lists.lengths().data(), lists.lengths().size()),
+                               .target_group = lists.target_group()};
+    for (const auto& part : lists.parts()) {
+        for (std::size_t i = 0; i < std::size(places); ++i) {
+            if (part.of == places[i].of) {
+                made.parts[i] = {part.numbers.data(), places[i].field};
+            }
+        }
+    }
+    return made;
 }
 /// Images and clips in the layout of `grid_thw`, three numbers each.
 template <integer T>

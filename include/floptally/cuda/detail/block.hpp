@@ -24,6 +24,7 @@
 
 namespace floptally::detail {
 
+/// The lanes that shuffle among themselves: a warp, a wave of 32, or either half of a wave of 64.
 inline constexpr std::uint32_t warp_size = 32;
 
 /// The number of blocks and threads of a launch, and the words of shared memory of each block.
@@ -43,7 +44,7 @@ template <class Body>
     return {static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most)), Body::threads, shared_words};
 }
 
-#if defined(__CUDACC__)
+#if defined(__CUDACC__) || defined(__HIP__)
 /// The block of a launch on a device: of one dimension, in whole warps.
 class cuda_block {
   public:
@@ -59,7 +60,11 @@ class cuda_block {
     __device__ void sync() const { __syncthreads(); }
     /// The value of the lane `delta` above this one in its warp, which all lanes call together.
     [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
+#if defined(__HIP__)
+        return __shfl_down(static_cast<unsigned long long>(value), delta, warp_size);
+#else
         return __shfl_down_sync(0xFFFF'FFFFU, static_cast<unsigned long long>(value), delta);
+#endif
     }
 };
 #endif

@@ -3,13 +3,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cuda_runtime.h>
 #include <string_view>
 #include <vector>
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
+#include <floptally/cuda/detail/runtime_api.hpp>
 
 /// @file
 /// The kernels, each of which runs a body from its header over a block, and a device by the runtime that launches them.
@@ -32,7 +32,7 @@ inline constexpr std::uint32_t resident_blocks =
 /// The kernel of a body. Its arguments lie in constant memory.
 template <class Body>
 FLOPTALLY_OF_LIBRARY __global__ void __launch_bounds__(Body::threads, resident_blocks<Body>)
-    kernel_of(const __grid_constant__ typename Body::arguments given) {
+    kernel_of(const FLOPTALLY_GRID_CONSTANT typename Body::arguments given) {
     Body::run(cuda_block{}, given);
 }
 
@@ -108,12 +108,10 @@ class cuda_api : public owned_device {
     FLOPTALLY_OF_LIBRARY static void launch(const launch_shape& shape, cudaStream_t on, std::string_view name,
                                             const typename Body::arguments& given) {
         static_cast<void>(&is_listed<Body>);
-        cudaLaunchConfig_t config{};
-        config.gridDim = dim3(shape.blocks);
-        config.blockDim = dim3(shape.threads);
-        config.dynamicSmemBytes = shape.shared_words * sizeof(std::uint64_t);
-        config.stream = on;
-        require_cuda(cudaLaunchKernelEx(&config, &kernel_of<Body>, given), name);
+        void* arguments[] = {const_cast<void*>(static_cast<const void*>(&given))};
+        require_cuda(cudaLaunchKernel(reinterpret_cast<const void*>(&kernel_of<Body>), dim3(shape.blocks),
+                                      dim3(shape.threads), arguments, shape.shared_words * sizeof(std::uint64_t), on),
+                     name);
     }
 
   private:

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <type_traits>
 
 #include <floptally/batch/length_refusals.hpp>
@@ -176,11 +177,14 @@ template <integer T>
 }
 /// A pack with as many boundaries of sequences as of slots, of which the first `num_real_seqs` are real: a number, or a
 /// word of the device.
-template <integer T, integer S, class Number>
-[[nodiscard]] length_list pack_of(const T* cu_seqlens, const S* cu_seqlens_padded, std::size_t count,
-                                  Number num_real_seqs) {
-    length_list pack = in_slots(listed_boundaries(cu_seqlens, count),
-                                listed_boundaries(cu_seqlens_padded, count, list_name::cu_seqlens_padded));
+template <class T, class S, class Number>
+[[nodiscard]] length_list pack_of(std::span<T> cu_seqlens, std::span<S> cu_seqlens_padded, Number num_real_seqs) {
+    const std::size_t count = cu_seqlens.size();
+    if (cu_seqlens_padded.size() != count) {
+        refuse_boundary_count("cu_seqlens_padded", cu_seqlens_padded.size(), "cu_seqlens", count);
+    }
+    length_list pack = in_slots(listed_boundaries(cu_seqlens.data(), count),
+                                listed_boundaries(cu_seqlens_padded.data(), count, list_name::cu_seqlens_padded));
     if constexpr (std::is_pointer_v<Number>) {
         pack.told = {num_real_seqs, {}};
     } else {
@@ -193,14 +197,14 @@ template <integer T, integer S, class Number>
     return pack;
 }
 /// A pack by the boundaries of the real sequences alone and of all slots.
-template <integer T, integer S>
-[[nodiscard]] length_list real_pack_of(const T* cu_seqlens_real, std::size_t real_count, const S* cu_seqlens,
-                                       std::size_t count) {
-    const length_list real = listed_boundaries(cu_seqlens_real, real_count, list_name::cu_seqlens_real);
-    if (real_count > count) {
-        refuse_boundary_count("cu_seqlens_real", real_count, "cu_seqlens", count);
+template <class T, class S>
+[[nodiscard]] length_list real_pack_of(std::span<T> cu_seqlens_real, std::span<S> slots) {
+    const length_list real =
+        listed_boundaries(cu_seqlens_real.data(), cu_seqlens_real.size(), list_name::cu_seqlens_real);
+    if (cu_seqlens_real.size() > slots.size()) {
+        refuse_boundary_count("cu_seqlens_real", cu_seqlens_real.size(), "cu_seqlens", slots.size());
     }
-    return in_slots(real, listed_boundaries(cu_seqlens, count));
+    return in_slots(real, listed_boundaries(slots.data(), slots.size()));
 }
 
 }  // namespace floptally::detail
