@@ -8,6 +8,7 @@ import ctypes
 import gc
 import os
 import pickle
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -195,10 +196,54 @@ def test_calls_are_named_as_those_of_a_tally(mistral: floptally.Cost) -> None:
         counted.add_new_tokens(on_device(lengths), on_device(others))
         expected.add_new_tokens([(int(n), int(past)) for n, past in zip(lengths, others)])
     assert counted.read() == expected
-    with pytest.raises(floptally.Error, match="^past: has 199 sequences, lengths has 200"):
+    with pytest.raises(floptally.Error, match=r"^past: must be as many as new_tokens \(200\), got 199"):
         counted.add_new_tokens(Tensor(lengths), Tensor(others[1:]))
     with pytest.raises(floptally.Error, match="^cu_seqlens_real: says which sequences are real"):
         counted.add_cu_seqlens(Tensor(boundaries), num_real_seqs=3, cu_seqlens_real=Tensor(boundaries))
+
+
+def test_one_text_of_calls_adds_to_every_tally(mistral: floptally.Cost) -> None:
+    """The calls are the same on a Tally, a DeviceTally and a Meter; in C++ tests/cuda/device_tally.test.cu asks its three."""
+    lengths, parts = [5, 700, 40], [1, 0, 7]
+    boundaries, slots, flags = [0, 5, 705, 745], [0, 8, 708, 752], [[1, 1, 0], [0, 1, 1]]
+
+    def add_all(to: Any, array: Callable[..., Any]) -> None:
+        to.add_cu_seqlens(array(boundaries))
+        to.add_cu_seqlens(array(boundaries), array(slots), 2)
+        to.add_cu_seqlens(array(slots), cu_seqlens_real=array(boundaries[:3]))
+        to.add_packed(array(boundaries[:3]), array(slots))
+        to.add_lengths(array(lengths))
+        to.add_padded(array(lengths), 9000)
+        to.add_attention_mask(array(flags))
+        to.add_new_tokens(array(lengths), array(parts))
+
+    def add_samples(to: Any, array: Callable[..., Any]) -> None:
+        to.add_hstu(array(lengths), array(parts))
+        to.add_hstu(array(lengths), targets=array(parts), target_group=2)
+
+    hstu = floptally.cost(
+        {"model_type": "hstu", "name": "r", "hidden_size": 64, "num_layers": 1, "num_attention_heads": 2, "dim_per_head": 32}
+    )
+    for cost, add, plan in ((mistral, add_all, floptally.Plan(phase="forward")), (hstu, add_samples, None)):
+        expected = floptally.Tally(cost, plan=plan)
+        add(expected, np.array)
+        counted = floptally.DeviceTally(cost, plan=plan)
+        add(counted, Tensor)
+        meter = floptally.Meter(cost, gpus=1, peak_tflops=989.4, plan=plan)
+        with meter.step(1.0):
+            add(meter, np.array)
+        assert expected.tokens > 0
+        assert counted.read() == expected
+        assert meter.last_step.tally == expected
+
+    crossed = floptally.Mask.cross_attention()
+    both, on_device = floptally.Tally([crossed]), floptally.DeviceTally([crossed])
+    for to, array in ((both, np.array), (on_device, Tensor)):
+        to.add_encoder_decoder(array(lengths), array(parts))
+    assert on_device.read() == both
+    for to, array in ((floptally.Tally(mistral), np.array), (floptally.DeviceTally(mistral), Tensor)):
+        with pytest.raises(floptally.Error, match=r"^past: must be as many as \w+ \(3\), got 2"):
+            to.add_new_tokens(array(lengths), array(parts[:2]))
 
 
 def test_samples_of_hstu_are_those_of_a_tally(host: Host) -> None:
@@ -212,22 +257,36 @@ def test_samples_of_hstu_are_those_of_a_tally(host: Host) -> None:
     assert counted.read() == expected
 
 
-def test_kernels_are_loaded_once_a_device(mistral: floptally.Cost) -> None:
+def test_kernels_are_read_and_loaded_once_a_device(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
     library = Host().library
-    first = floptally.DeviceTally(mistral)
-    loads = library.floptally_host_modules()
-    second, third = floptally.DeviceTally(mistral), floptally.DeviceTally([])
-    assert library.floptally_host_modules() == loads
-    other = floptally.DeviceTally(mistral, device=1)
-    assert library.floptally_host_modules() == loads + 1
-    del first, second, third, other
+    for device in (0, 1):
+        first = floptally.DeviceTally(mistral, device=device)
+        loads = library.floptally_host_modules()
+        monkeypatch.setattr(_device, "_kernels", lambda: pytest.fail("are read again"))
+        second = floptally.DeviceTally(mistral, device=device)
+        del first, second
+        third = floptally.DeviceTally([], device=device)
+        assert library.floptally_host_modules() == loads
+        del third
+        monkeypatch.undo()
 
 
-def test_an_older_driver_is_told_what_it_needs(mistral: floptally.Cost, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_device, "_kernels", lambda: b"older")
-    gc.collect()
-    with pytest.raises(floptally.Error, match=r"^cuModuleLoadData: CUDA_ERROR_222: the driver is of CUDA 12\.2, and the kernels were built by nvcc \d"):
-        floptally.DeviceTally(mistral)
+def test_machine_code_and_ptx_are_of_the_cuda_that_the_error_names() -> None:
+    """A driver loads what its own CUDA or an older one has assembled; nvcc 13 has raised the ABI of machine code."""
+    image = _device._kernels()
+    codes = [at.start() for at in re.finditer(b"\x7fELF\x02\x01", image)]
+    versions = set(re.findall(rb"^\.version (\d+)\.\d+$", image, re.MULTILINE))
+    abis = {image[at + 8] for at in codes}
+    assert len(codes) >= 2 and len(abis) == 1 and len(versions) == 1
+    script = "import floptally; floptally._device._kernels = lambda: b'older'; floptally.DeviceTally([])"
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    said = re.search(
+        r"floptally.Error: cuModuleLoadData: CUDA_ERROR_222: the driver is of CUDA 12\.2, and the kernels need one of CUDA (\d+) or "
+        r"later: update it, or build floptally with an older ptxas \(FLOPTALLY_PTXAS\)",
+        ended.stderr,
+    )
+    assert said is not None, ended.stderr
+    assert (abis, versions) == ({"12": ({7}, {b"8"}), "13": ({8}, {b"9"})}[said[1]])
 
 
 def test_an_end_waits_for_its_streams_without_the_gil(mistral: floptally.Cost, host: Host) -> None:

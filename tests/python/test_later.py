@@ -93,6 +93,13 @@ class Tensor:
     __dlpack__ = __index__ = __int__ = __len__ = __iter__ = __getitem__ = __array__ = cpu = item = tolist = numpy = _waits
 
 
+class RocmTensor(Tensor):
+    """PyTorch's on a GPU of AMD: its device is called "cuda", and DLPack's has another number."""
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (10, self.device.index)
+
+
 class CudaArray:
     """As CuPy's are, which PyTorch takes by DLPack."""
 
@@ -163,6 +170,38 @@ def test_a_step_joins_the_totals_when_its_copies_are_there_and_nobody_waits(mete
     assert meter.run.useful == work_of(meter, lengths=[700, 5300, 2192, 8192, 512])
     assert meter.last_step.useful == work_of(meter, lengths=[512])
     assert "wait" not in gpu.asked
+
+
+def test_tensors_of_rocm_are_copied_as_those_of_cuda(meter: Meter, gpu: Gpu) -> None:
+    with meter.step(seconds=0.5):
+        meter.add(cu_seqlens=RocmTensor([0, 700, 8192]))
+        meter.add_lengths(RocmTensor([512]))
+    gpu.run()
+    assert meter.last_step.useful == work_of(meter, lengths=[700, 7492, 512])
+    assert "wait" not in gpu.asked
+    with pytest.raises(floptally.Error, match="^lengths: must be in host memory, got a tensor on ROCm device 0: Meter.add counts it"):
+        floptally.Tally(meter.cost).add_lengths(RocmTensor([1]))
+
+
+def test_calls_by_a_tallys_names_are_copied_too(mistral: floptally.Cost, gpu: Gpu) -> None:
+    plan = floptally.Plan(phase="forward")
+    meter = Meter(mistral, gpus=1, peak_tflops=1e5, plan=plan)
+    expected = floptally.Tally(mistral, plan=plan)
+
+    def add_all(to: Any, array: Any) -> None:
+        to.add_cu_seqlens(array([0, 5, 705]), array([0, 8, 708]), 1)
+        to.add_packed(array([0, 5]), array([0, 8, 708]))
+        to.add_padded(array([5, 7]), 9)
+        to.add_attention_mask(array([[1, 1, 0]]))
+        to.add_new_tokens(array([5, 7]), array([100, 0]))
+
+    with meter.step(seconds=0.5):
+        add_all(meter, Tensor)
+    gpu.run()
+    add_all(expected, np.array)
+    assert meter.last_step.tally == expected
+    with pytest.raises(floptally.Error, match=r"^past: must be as many as new_tokens \(2\), got 1"), meter.step(1.0):
+        meter.add_new_tokens([1, 2], [3])
 
 
 def test_an_open_step_is_as_it_was_while_earlier_ones_join(meter: Meter, gpu: Gpu) -> None:

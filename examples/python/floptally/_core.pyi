@@ -583,14 +583,24 @@ class Tally:
     ) -> None:
         """Boundaries [n + 1] of a packed row, and of the slots that kernels process. The sequences after num_real_seqs,
         or after those of cu_seqlens_real, are mock sequences."""
+    def add_packed(self, cu_seqlens_real: Integers, cu_seqlens: Integers) -> None:
+        """A packed row by the boundaries of its real sequences, and of all its slots, which may be more."""
     def add_attention_mask(self, attention_mask: Flags) -> None:
         """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
     def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
         """Both sides of an encoder-decoder."""
     def add_sequences(self, sequences: HstuSequences) -> None:
         """HSTU: a list of (contextual, history, targets[, group])."""
-    def add_new_tokens(self, new_tokens: NewTokens) -> None:
-        """A list of (n, past): n new tokens after past cached ones."""
+    def add_new_tokens(self, new_tokens: NewTokens | Integers, past: Integers | None = None) -> None:
+        """A list of (n, past): n new tokens after past cached ones; or a list of each."""
+    def add_hstu(
+        self,
+        lengths: Integers,
+        contextual: Integers | None = None,
+        targets: Integers | None = None,
+        target_group: SupportsIndex = 1,
+    ) -> None:
+        """HSTU: total lengths, and the contextual tokens and targets among them, in groups of target_group."""
     def add_requests(self, requests: Requests, prefill_chunk: int | None = None) -> None:
         """Requests that are prefilled and decoded, (prompt, generated) or (prompt, generated, cached): all their passes."""
     def add_speculative(
@@ -1084,7 +1094,7 @@ class DeviceTally:
         *,
         device: SupportsIndex,
         snapshots: SupportsIndex,
-        kernels: bytes,
+        kernels: Callable[[], bytes],
         stream_of: Callable[[Any], int],
         convention: ConventionName | Convention = "exact",
         plan: Plan | None = None,
@@ -1112,6 +1122,8 @@ class DeviceTally:
         stream: object = None,
     ) -> None:
         """A packed row by its boundaries, as of a Tally, on the device."""
+    def add_packed(self, cu_seqlens_real: DeviceArray, cu_seqlens: DeviceArray, *, stream: object = None) -> None:
+        """A packed row by the boundaries of its real sequences, and of all its slots, which may be more."""
     def add_lengths(self, lengths: DeviceArray, *, stream: object = None) -> None:
         """Sequences by their lengths in tokens."""
     def add_padded(self, lengths: DeviceArray, row_length: SupportsIndex, *, stream: object = None) -> None:
@@ -1120,8 +1132,8 @@ class DeviceTally:
         """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
     def add_encoder_decoder(self, lengths: DeviceArray, encoder_lengths: DeviceArray, *, stream: object = None) -> None:
         """Both sides of an encoder-decoder."""
-    def add_new_tokens(self, lengths: DeviceArray, past: DeviceArray, *, stream: object = None) -> None:
-        """New tokens after cached ones: lengths and, one for each, the tokens before them."""
+    def add_new_tokens(self, new_tokens: DeviceArray, past: DeviceArray, *, stream: object = None) -> None:
+        """New tokens after cached ones: how many and, one for each, the tokens before them."""
     def add_hstu(
         self,
         lengths: DeviceArray,
@@ -1221,6 +1233,38 @@ class Meter:
         Args:
             lengths, …, tally: as in `Cost.flops`.
         """
+    def add_lengths(self, lengths: Integers) -> None:
+        """Sequences by their lengths, as of a Tally."""
+    def add_padded(self, lengths: Integers, row_length: int) -> None:
+        """A BSHD batch: rows that are padded to one length."""
+    def add_cu_seqlens(
+        self,
+        cu_seqlens: Integers,
+        cu_seqlens_padded: Integers | None = None,
+        num_real_seqs: SupportsIndex | None = None,
+        cu_seqlens_real: Integers | None = None,
+    ) -> None:
+        """A packed row by its boundaries, as of a Tally."""
+    def add_packed(self, cu_seqlens_real: Integers, cu_seqlens: Integers) -> None:
+        """A packed row by the boundaries of its real sequences, and of all its slots, which may be more."""
+    def add_attention_mask(self, attention_mask: Flags) -> None:
+        """A BSHD batch by its mask [batch, tokens] of 0 and 1: ones are useful."""
+    def add_encoder_decoder(self, lengths: Integers, encoder_lengths: Integers) -> None:
+        """Both sides of an encoder-decoder."""
+    def add_new_tokens(self, new_tokens: NewTokens | Integers, past: Integers | None = None) -> None:
+        """New tokens after cached ones, as of a Tally."""
+    def add_hstu(
+        self,
+        lengths: Integers,
+        contextual: Integers | None = None,
+        targets: Integers | None = None,
+        target_group: SupportsIndex = 1,
+    ) -> None:
+        """Samples of HSTU, as of a Tally."""
+    def add_grid_thw(self, grid_thw: Grids) -> None:
+        """Images and clips [n, 3], as of a Tally."""
+    def add_audio_frames(self, audio_frames: Integers) -> None:
+        """Clips of sound [n] by their frames."""
     def timed(
         self,
         name: str,

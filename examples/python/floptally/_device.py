@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import gzip
 import pathlib
 import sys
 from typing import TYPE_CHECKING, Any, SupportsIndex
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from ._words import ConventionName
 
 # What nvcc has made of examples/python/src/kernels.cu, where the build found an nvcc.
-_KERNELS = pathlib.Path(__file__).with_name("_kernels.fatbin")
+_KERNELS = pathlib.Path(__file__).with_name("_kernels.fatbin.gz")
 
 
 class DeviceTally(_core.DeviceTally):
@@ -51,12 +52,18 @@ class DeviceTally(_core.DeviceTally):
         plan: Plan | None = None,
         snapshots: int = 64,
     ) -> None:
+        if not _KERNELS.exists():
+            raise Error(
+                "DeviceTally",
+                "this floptally was built where no nvcc was found, and has no kernels: build it where there is one, or give the "
+                "tensors to Meter.add, which copies them without a wait and counts them a step later",
+            )
         number = _number_of(device)
         super().__init__(
             cost_or_masks,
             device=number,
             snapshots=snapshots,
-            kernels=_kernels(),
+            kernels=_kernels,
             stream_of=functools.partial(_stream_of, number),
             convention=convention,
             plan=plan,
@@ -64,13 +71,8 @@ class DeviceTally(_core.DeviceTally):
 
 
 def _kernels() -> bytes:
-    if not _KERNELS.exists():
-        raise Error(
-            "DeviceTally",
-            "this floptally was built where no nvcc was found, and has no kernels: build it where there is one, or give the "
-            "tensors to Meter.add, which copies them without a wait and counts them a step later",
-        )
-    return _KERNELS.read_bytes()
+    """Read once a device and process, where the driver loads them."""
+    return gzip.decompress(_KERNELS.read_bytes())
 
 
 def _number_of(device: object) -> int:

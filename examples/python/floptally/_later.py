@@ -100,6 +100,42 @@ class Copy:
         return tensor.to("cpu", non_blocking=True)
 
 
+def add_by_call(meter: Meter, name: str, values: Arguments) -> None:
+    """Counts what a call of a Tally's name takes."""
+    batch = Copy(values, {"add_new_tokens": _pairs, "add_hstu": _samples}.get(name))
+    if batch.from_gpu:
+        meter.add_later(batch)
+    else:
+        meter.add(**batch.arguments())
+
+
+def _pairs(values: Arguments) -> Arguments:
+    if values.get("past") is None:
+        return values
+    lengths, past = _listed(values["new_tokens"]), _listed(values["past"])
+    _require_as_many("past", past, "new_tokens", lengths)
+    return {"new_tokens": list(zip(lengths, past))}
+
+
+def _samples(values: Arguments) -> Arguments:
+    lengths = _listed(values["lengths"])
+    parts = [lengths]
+    for name in ("contextual", "targets"):
+        parts.append([0] * len(lengths) if values.get(name) is None else _listed(values[name]))
+        _require_as_many(name, parts[-1], "lengths", lengths)
+    group = values.get("target_group", 1)
+    return {"sequences": [(c, n - c - t, t, group) for n, c, t in zip(*parts)]}
+
+
+def _listed(values: Any) -> list[int]:
+    return values.tolist() if hasattr(values, "tolist") else list(values)
+
+
+def _require_as_many(name: str, values: list[int], other: str, expected: list[int]) -> None:
+    if len(values) != len(expected):
+        raise Error(name, f"must be as many as {other} ({len(expected)}), got {len(values)}")
+
+
 class Unfinished:
     """The work that a meter waits for: microbatches whose numbers are on their way from a GPU, and the ended steps that have such.
 
@@ -217,7 +253,7 @@ def is_on_gpu(value: Any) -> bool:
         return kind == "cuda"
     if hasattr(value, "__cuda_array_interface__"):
         return True
-    return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) == 2
+    return hasattr(value, "__dlpack_device__") and int(value.__dlpack_device__()[0]) in (2, 10)  # CUDA, ROCm
 
 
 def _any_on_gpu(value: Any) -> bool:

@@ -35,6 +35,7 @@ namespace {
 constexpr std::int32_t dl_cpu = 1;
 constexpr std::int32_t dl_cuda = 2;
 constexpr std::int32_t dl_cuda_host = 3;
+constexpr std::int32_t dl_rocm = 10;
 
 /// DLPack 1's table of functions, which a type has in a capsule called "dlpack_exchange_api": what a tensor is, without
 /// a call of Python. `__dlpack__` of PyTorch takes five microseconds.
@@ -241,8 +242,9 @@ void array_argument::require_place(std::int32_t device, std::int32_t number, std
         }
         return;
     }
-    if (device == dl_cuda) {
-        throw on_device(field, "a tensor on CUDA device " + std::to_string(number));
+    if (device == dl_cuda || device == dl_rocm) {
+        throw on_device(field, std::string("a tensor on ") + (device == dl_cuda ? "CUDA" : "ROCm") + " device " +
+                                   std::to_string(number));
     }
     if (device != dl_cpu && device != dl_cuda_host) {
         throw error(field, "must be in host memory, got a tensor on DLPack's device type " + std::to_string(device) +

@@ -120,9 +120,9 @@ std::string arguments::call_text(std::string name) const {
     return numbers.empty() ? name : name + numbers + ")";
 }
 
-py::dict arguments::named() const {
+py::dict arguments::named(bool with_positional) const {
     py::dict all;
-    for (std::size_t i = positional_; i < count_; ++i) {
+    for (std::size_t i = with_positional ? 0 : positional_; i < count_; ++i) {
         all[py::handle(given_[i].of->interned)] = py::handle(given_[i].value);
     }
     return all;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <concepts>
 #include <cstddef>
@@ -103,6 +104,11 @@ class arguments {
         }
         return {};
     }
+    /// True where the call has a parameter of that name.
+    [[nodiscard]] bool has(std::string_view name) const {
+        return std::any_of(of_.parameters.begin(), of_.parameters.end(),
+                           [&](const auto& one) { return one.name == name; });
+    }
     /// The value that the caller gives; null where there is none, or None.
     [[nodiscard]] py::handle some(std::string_view name) const {
         const py::handle value = given(name);
@@ -152,8 +158,8 @@ class arguments {
     [[nodiscard]] std::string call_text(std::string name) const;
     /// Those of "**".
     [[nodiscard]] py::dict others() const { return others_ ? py::dict(others_) : py::dict(); }
-    /// All that are given by their names.
-    [[nodiscard]] py::dict named() const;
+    /// All that are given by their names; those by their places too where these are asked for.
+    [[nodiscard]] py::dict named(bool with_positional = false) const;
 
   private:
     struct value_of_parameter {

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <cstdlib>
 #include <dlfcn.h>
+#include <functional>
 #include <map>
-#include <memory>
 #include <string>
 #include <string_view>
 
@@ -56,7 +56,6 @@ struct cuda_driver {
     driver_function<cu_context*> pop_context{library, "cuCtxPopCurrent_v2"};
     driver_function<int*> get_version{library, "cuDriverGetVersion"};
     driver_function<cu_module*, const void*> load_module{library, "cuModuleLoadData"};
-    driver_function<cu_module> unload_module{library, "cuModuleUnload"};
     driver_function<cu_function*, cu_module, const char*> get_function{library, "cuModuleGetFunction"};
     driver_function<int*, int, cu_function> get_function_attribute{library, "cuFuncGetAttribute"};
     driver_function<cu_function, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, cu_stream,
@@ -95,16 +94,16 @@ struct cuda_driver {
             throw error(call, get().name_of(status));
         }
     }
-    /// Throws where the driver does not take the kernels: it may be older than the nvcc that built them.
+    /// Throws where the driver does not take the kernels: it may be older than what built them.
     static void require_loaded(cu_status status) {
         int version = 0;
         if (status != 0 && get().get_version(&version) == 0) {
-            throw error("cuModuleLoadData", get().name_of(status) + ": the driver is of CUDA " +
-                                                std::to_string(version / 1000) + "." +
-                                                std::to_string(version % 1000 / 10) +
-                                                ", and the kernels were built by nvcc " + FLOPTALLY_NVCC_VERSION +
-                                                ": they need a driver of that major version or later, or a floptally "
-                                                "that an older nvcc built");
+            throw error("cuModuleLoadData",
+                        get().name_of(status) + ": the driver is of CUDA " + std::to_string(version / 1000) + "." +
+                            std::to_string(version % 1000 / 10) + ", and the kernels need one of CUDA " +
+                            FLOPTALLY_KERNELS_NEED
+                            " or later: update it, or build floptally with an older ptxas "
+                            "(FLOPTALLY_PTXAS)");
         }
     }
 
@@ -123,21 +122,16 @@ struct cuda_driver {
     }
 };
 
-/// The kernels of the package on one device, loaded once a process: its primary context, which PyTorch, JAX and CuPy
-/// work in too, and each kernel by its name.
+/// The kernels of the package on one device, loaded once a process and until it ends: its primary context, which
+/// PyTorch, JAX and CuPy work in too, and each kernel by its name.
 struct loaded_kernels {
     int ordinal;
-    int device = 0;
     cu_context context = nullptr;
-    cu_module module = nullptr;
     std::uint32_t multiprocessors = 0;
     std::map<std::string_view, cu_function> functions{};
 
-    /// `image` is what nvcc has made of examples/python/src/kernels.cu.
-    loaded_kernels(int number, const std::string& image);
-    loaded_kernels(const loaded_kernels&) = delete;
-    loaded_kernels& operator=(const loaded_kernels&) = delete;
-    ~loaded_kernels();
+    /// `image()` is what nvcc has made of examples/python/src/kernels.cu.
+    loaded_kernels(int number, const std::function<std::string()>& image);
 };
 
 /// A device by the driver: for `device_words`. All but `launch` works on the current device.
@@ -145,13 +139,9 @@ class driver_api {
   public:
     using stream = cu_stream;
 
-    driver_api(int ordinal, const std::string& image) {
-        static std::map<int, std::weak_ptr<loaded_kernels>> of_process;  // under the GIL
-        kernels_ = of_process[ordinal].lock();
-        if (!kernels_) {
-            kernels_ = std::make_shared<loaded_kernels>(ordinal, image);
-            of_process[ordinal] = kernels_;
-        }
+    driver_api(int ordinal, const std::function<std::string()>& image) {
+        static std::map<int, loaded_kernels> of_process;  // under the GIL
+        kernels_ = &of_process.try_emplace(ordinal, ordinal, image).first->second;
     }
 
     [[nodiscard]] int number() const { return kernels_->ordinal; }
@@ -225,7 +215,7 @@ class driver_api {
   private:
     [[nodiscard]] static cu_memory address_of(const void* memory) { return reinterpret_cast<std::uintptr_t>(memory); }
 
-    std::shared_ptr<loaded_kernels> kernels_;
+    const loaded_kernels* kernels_;
 };
 
 }  // namespace floptally::detail::python

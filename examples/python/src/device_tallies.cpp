@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+#include <functional>
+#include <iterator>
 #include <memory>
 #include <type_traits>
 #include <utility>
@@ -16,8 +19,9 @@
 
 namespace floptally::detail::python {
 
-loaded_kernels::loaded_kernels(int number, const std::string& image) : ordinal(number) {
+loaded_kernels::loaded_kernels(int number, const std::function<std::string()>& image) : ordinal(number) {
     const cuda_driver& driver = cuda_driver::get();
+    int device = 0;
     cuda_driver::require(driver.get_device(&device, ordinal), "cuDeviceGet");
     int found = 0;
     cuda_driver::require(driver.get_device_attribute(&found, cuda_driver::multiprocessors, device),
@@ -26,7 +30,8 @@ loaded_kernels::loaded_kernels(int number, const std::string& image) : ordinal(n
     cuda_driver::require(driver.retain_context(&context, device), "cuDevicePrimaryCtxRetain");
     try {
         const driver_api::scope on(*this);
-        cuda_driver::require_loaded(driver.load_module(&module, image.data()));
+        cu_module module = nullptr;
+        cuda_driver::require_loaded(driver.load_module(&module, image().data()));
         for (const char* const name : device_kernels) {
             cu_function function = nullptr;
             int registers = 0;
@@ -35,18 +40,10 @@ loaded_kernels::loaded_kernels(int number, const std::string& image) : ordinal(n
             cuda_driver::require(driver.get_function_attribute(&registers, cuda_driver::registers, function), name);
             functions[name] = function;
         }
-    } catch (const error&) {
+    } catch (...) {
         driver.release_context(device);
         throw;
     }
-}
-loaded_kernels::~loaded_kernels() {
-    try {
-        const driver_api::scope on(*this);
-        cuda_driver::get().unload_module(module);
-    } catch (const error&) {  // the process ends, and so the driver
-    }
-    cuda_driver::get().release_context(device);
 }
 
 namespace {
@@ -55,10 +52,11 @@ namespace {
 class held_device_tally {
   public:
     /// `stream_of(stream or None)` is a stream's address: of what the caller gave, or where work goes otherwise.
-    /// `image` is what nvcc has made of examples/python/src/kernels.cu.
-    held_device_tally(const mask_set& masks, int device, std::uint32_t snapshots, const std::string& image,
+    /// `image()` is what nvcc has made of examples/python/src/kernels.cu.
+    held_device_tally(const mask_set& masks, int device, std::uint32_t snapshots, const py::object& image,
                       py::object stream_of)
-        : state_(std::make_unique<state>(masks, snapshots, 0U, [&] { return driver_api(device, image); })),
+        : state_(std::make_unique<state>(
+              masks, snapshots, 0U, [&] { return driver_api(device, [&] { return image().cast<std::string>(); }); })),
           stream_of_(std::move(stream_of)) {}
     held_device_tally(held_device_tally&&) = default;
     ~held_device_tally() {
@@ -66,99 +64,50 @@ class held_device_tally {
         state_.reset();
     }
 
-    /// One of cu_seqlens, lengths and attention_mask, which are on the device.
+    /// Every call that adds: what it takes is told by the names that it has.
     void add(const arguments& given) {
         const py::handle cu_seqlens = given.some("cu_seqlens");
-        const py::handle padded = given.some("cu_seqlens_padded");
-        const py::handle num_real_seqs = given.some("num_real_seqs");
-        const py::handle lengths = given.some("lengths");
+        const py::handle lengths = given.some("lengths") ? given.some("lengths") : given.some("new_tokens");
         const py::handle row_length = given.some("row_length");
         const py::handle attention_mask = given.some("attention_mask");
-        if ((cu_seqlens ? 1 : 0) + (lengths ? 1 : 0) + (attention_mask ? 1 : 0) != 1) {
+        const py::handle grids = given.some("grid_thw");
+        const py::handle frames = given.some("audio_frames");
+        const auto formats = {cu_seqlens, lengths, attention_mask, grids, frames};
+        if (std::count_if(formats.begin(), formats.end(), [](py::handle one) { return static_cast<bool>(one); }) != 1) {
             throw error("cu_seqlens", "each call counts one of cu_seqlens, lengths and attention_mask");
         }
-        if ((padded || num_real_seqs) && !cu_seqlens) {
-            throw error(padded ? "cu_seqlens_padded" : "num_real_seqs", "needs cu_seqlens");
+        for (const char* const with : {"cu_seqlens_padded", "num_real_seqs"}) {
+            if (given.some(with) && !cu_seqlens) {
+                throw error(with, "needs cu_seqlens");
+            }
         }
         if (row_length && !lengths) {
             throw error("row_length", "needs lengths");
         }
-        require_modality(state_->masks(), modality::text, attention_mask ? "attention_mask" : "lengths");
-        add_call(given, [&](call& now) {
-            if (cu_seqlens) {
-                add_boundaries(now, cu_seqlens, padded, num_real_seqs, {});
-            } else if (lengths) {
-                add_lengths(now, lengths, row_length);
-            } else {
-                add_mask(now, attention_mask);
-            }
-        });
-    }
-
-    /// A call by the name of a tally's own. `make` queues it.
-    template <class Make>
-    void add_call(const arguments& given, Make make) {
+        if (!grids && !frames) {
+            require_modality(state_->masks(), modality::text, attention_mask ? "attention_mask" : "lengths");
+        }
         call now{address_of_stream(given.some("stream")), {}};
-        make(now);
+        if (cu_seqlens) {
+            add_boundaries(now, cu_seqlens, given.some("cu_seqlens_padded"), given.some("num_real_seqs"),
+                           given.some("cu_seqlens_real"));
+        } else if (attention_mask) {
+            add_mask(now, attention_mask);
+        } else if (grids) {
+            add_grids(now, grids);
+        } else if (frames) {
+            const length_list list = list_of(now, frames, list_name::audio_frames);
+            state_->add(sample_list<audio_clip>{list.real, list.count}, "audio_frames", now.stream, "add");
+        } else if (given.has("past") || given.has("encoder_lengths") || given.has("contextual")) {
+            add_parts(now, lengths, given);
+        } else {
+            add_lengths(now, lengths, row_length);
+        }
         for (std::unique_ptr<array_argument>& array : now.arrays) {
             if (array->is_lent()) {
                 lent_.emplace_back(snapshots_, std::move(array));
             }
         }
-    }
-    void add_cu_seqlens(const arguments& given) {
-        add_call(given, [&](call& now) {
-            add_boundaries(now, given["cu_seqlens"], given.some("cu_seqlens_padded"), given.some("num_real_seqs"),
-                           given.some("cu_seqlens_real"));
-        });
-    }
-    void add_lengths(const arguments& given) {
-        add_call(given, [&](call& now) { add_lengths(now, given["lengths"], {}); });
-    }
-    void add_padded(const arguments& given) {
-        add_call(given, [&](call& now) { add_lengths(now, given["lengths"], given["row_length"]); });
-    }
-    void add_attention_mask(const arguments& given) {
-        add_call(given, [&](call& now) { add_mask(now, given["attention_mask"]); });
-    }
-    /// Lengths, and for each a part of the same sequence: of the lists of these names, in the order of
-    /// `sample_list<sequence>`.
-    void add_sequences(const arguments& given, std::initializer_list<std::pair<std::size_t, list_name>> parts,
-                       std::uint32_t target_group, const char* name) {
-        add_call(given, [&](call& now) {
-            sample_list<sequence> list{.lengths = list_of(now, given["lengths"], list_name::lengths),
-                                       .target_group = target_group};
-            for (const auto& [at, field] : parts) {
-                if (const py::handle part = given.some(name_of(field))) {
-                    const length_list numbers = list_of(now, part, field);
-                    if (numbers.count != list.lengths.count) {
-                        throw error(name_of(field), "has " + std::to_string(numbers.count) +
-                                                        " sequences, lengths has " +
-                                                        std::to_string(list.lengths.count));
-                    }
-                    list.parts[at] = numbers.real;
-                }
-            }
-            state_->add(list, "lengths", now.stream, name);
-        });
-    }
-    void add_grid_thw(const arguments& given) {
-        add_call(given, [&](call& now) {
-            const array_argument& array = array_of(now, given["grid_thw"], "grid_thw");
-            if (array.shape().size() != 2 || array.shape()[1] != 3) {
-                throw error("grid_thw", "must have shape [n, 3], got " + array.shape_text());
-            }
-            visit_integers(array, "grid_thw", [&](const auto* all) {
-                state_->add(grid_samples(all, array.size() / 3), "grid_thw", now.stream, "add_grid_thw");
-            });
-        });
-    }
-    void add_audio_frames(const arguments& given) {
-        add_call(given, [&](call& now) {
-            const length_list frames = list_of(now, given["audio_frames"], list_name::audio_frames);
-            state_->add(sample_list<audio_clip>{frames.real, frames.count}, "audio_frames", now.stream,
-                        "add_audio_frames");
-        });
     }
 
     void snapshot(bool reset, const py::object& stream) {
@@ -275,9 +224,9 @@ class held_device_tally {
             };
             const auto* const all = static_cast<const T*>(slots.data());
             if (cu_seqlens_real) {
-                add(real_pack_of(boundaries, count, all, slot_count));
+                add(real_pack_of(std::span(boundaries, count), std::span(all, slot_count)));
             } else if (!num_real_seqs || PyLong_Check(num_real_seqs.ptr()) != 0) {
-                add(pack_of(boundaries, all, count,
+                add(pack_of(std::span(boundaries, count), std::span(all, count),
                             num_real_seqs ? static_cast<std::size_t>(to_count(num_real_seqs, "num_real_seqs"))
                                           : all_sequences));
             } else {
@@ -285,9 +234,39 @@ class held_device_tally {
                 if (number.size() != 1) {
                     throw error("num_real_seqs", "must be one number, got shape " + number.shape_text());
                 }
-                visit_integers(number, "num_real_seqs",
-                               [&](const auto* word) { add(pack_of(boundaries, all, count, word)); });
+                visit_integers(number, "num_real_seqs", [&](const auto* word) {
+                    add(pack_of(std::span(boundaries, count), std::span(all, count), word));
+                });
             }
+        });
+    }
+
+    /// Lengths, and for each another part of its sample.
+    void add_parts(call& now, py::handle lengths, const arguments& given) {
+        sample_list<sequence> list{.lengths = list_of(now, lengths, list_name::lengths)};
+        if (given.has("target_group")) {
+            list.target_group = given.as<std::uint32_t>("target_group");
+        }
+        constexpr list_name parts[] = {list_name::past, list_name::encoder_lengths, list_name::contextual,
+                                       list_name::targets};
+        for (std::size_t i = 0; i < std::size(parts); ++i) {
+            if (const py::handle part = given.some(name_of(parts[i]))) {
+                const length_list numbers = list_of(now, part, parts[i]);
+                require_as_many(list.lengths.count, given.has("new_tokens") ? "new_tokens" : "lengths", numbers.count,
+                                name_of(parts[i]));
+                list.parts[i] = numbers.real;
+            }
+        }
+        state_->add(list, "lengths", now.stream, "add");
+    }
+
+    void add_grids(call& now, py::handle grids) {
+        const array_argument& array = array_of(now, grids, "grid_thw");
+        if (array.shape().size() != 2 || array.shape()[1] != 3) {
+            throw error("grid_thw", "must have shape [n, 3], got " + array.shape_text());
+        }
+        visit_integers(array, "grid_thw", [&](const auto* all) {
+            state_->add(grid_samples(all, array.size() / 3), "grid_thw", now.stream, "add");
         });
     }
 
@@ -338,32 +317,23 @@ py::object reading(Read read) {
     }
 }
 
+constexpr const char* device_adders[] = {"add",        "add_cu_seqlens",     "add_packed",          "add_lengths",
+                                         "add_padded", "add_attention_mask", "add_encoder_decoder", "add_new_tokens",
+                                         "add_hstu",   "add_grid_thw",       "add_audio_frames"};
+template <std::size_t... Adder>
+void bind_device_adders(const py::class_<held_device_tally>& type, std::index_sequence<Adder...> /*all*/) {
+    (method(type, device_adders[Adder], [](held_device_tally& t, const arguments& given) { t.add(given); }), ...);
+}
+
 }  // namespace
 
 void bind_device_tallies(py::module_& module) {
     const py::class_<held_device_tally> type = new_class<held_device_tally>(module, "DeviceTally");
     constructor(type, [](const arguments& given) {
         return held_device_tally(masks_for(given), given.as<int>("device"), given.as<std::uint32_t>("snapshots"),
-                                 given.as<py::bytes>("kernels"), given["stream_of"]);
+                                 given["kernels"], given["stream_of"]);
     });
-    method(type, "add", [](held_device_tally& t, const arguments& given) { t.add(given); });
-    method(type, "add_cu_seqlens", [](held_device_tally& t, const arguments& given) { t.add_cu_seqlens(given); });
-    method(type, "add_lengths", [](held_device_tally& t, const arguments& given) { t.add_lengths(given); });
-    method(type, "add_padded", [](held_device_tally& t, const arguments& given) { t.add_padded(given); });
-    method(type, "add_attention_mask",
-           [](held_device_tally& t, const arguments& given) { t.add_attention_mask(given); });
-    method(type, "add_encoder_decoder", [](held_device_tally& t, const arguments& given) {
-        t.add_sequences(given, {{1, list_name::encoder_lengths}}, 0, "add_encoder_decoder");
-    });
-    method(type, "add_new_tokens", [](held_device_tally& t, const arguments& given) {
-        t.add_sequences(given, {{0, list_name::past}}, 0, "add_new_tokens");
-    });
-    method(type, "add_hstu", [](held_device_tally& t, const arguments& given) {
-        t.add_sequences(given, {{2, list_name::contextual}, {3, list_name::targets}},
-                        given.as<std::uint32_t>("target_group"), "add_hstu");
-    });
-    method(type, "add_grid_thw", [](held_device_tally& t, const arguments& given) { t.add_grid_thw(given); });
-    method(type, "add_audio_frames", [](held_device_tally& t, const arguments& given) { t.add_audio_frames(given); });
+    bind_device_adders(type, std::make_index_sequence<std::size(device_adders)>());
     method(type, "snapshot",
            [](held_device_tally& t, const arguments& given) { t.snapshot(given.flag("reset"), given["stream"]); });
     method(type, "reset", [](held_device_tally& t, const arguments& given) { t.reset(given["stream"]); });

@@ -379,6 +379,20 @@ py::tuple state_of(held_meter& m) {
                           m.of.run().totals.steps == 0 ? py::object(py::none()) : py::str(meter_json(m.of)));
 }
 
+/// The calls of a Tally, each of which is `add` by its keywords.
+constexpr const char* meter_adders[] = {"add_lengths",         "add_padded",      "add_cu_seqlens", "add_packed",
+                                        "add_attention_mask",  "add_new_tokens",  "add_hstu",       "add_grid_thw",
+                                        "add_encoder_decoder", "add_audio_frames"};
+
+template <std::size_t... Adder>
+void bind_meter_adders(const py::class_<held_meter>& type, std::index_sequence<Adder...> /*all*/) {
+    (method(type, meter_adders[Adder],
+            [](py::handle self, const arguments& given) {
+                package_attribute("_later", "add_by_call")(self, meter_adders[Adder], given.named(true));
+            }),
+     ...);
+}
+
 }  // namespace
 
 void bind_meters(py::module_& module) {
@@ -407,6 +421,7 @@ void bind_meters(py::module_& module) {
             m.add_later(package_attribute("_later", "Copy")(given.named()));  // … what is on a GPU by a copy
         }
     });
+    bind_meter_adders(type, std::make_index_sequence<std::size(meter_adders)>());
     method(type, "add_later", [](held_meter& m, const arguments& given) { m.add_later(given["batch"]); });
     method(type, "finish", [](held_meter& m, const arguments&) { m.settle(true); });
     method(type, "new_tally", [](const held_meter& m, const arguments&) { return tally{m.of.model().masks()}; });

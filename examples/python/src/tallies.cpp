@@ -86,9 +86,9 @@ void add_speculative(tally& t, const arguments& given) {
 }
 
 /// Methods of `Tally` that take what `Cost.flops` takes by the same names.
-constexpr const char* adder_names[] = {"add_lengths",        "add_padded",          "add_cu_seqlens",
-                                       "add_attention_mask", "add_encoder_decoder", "add_sequences",
-                                       "add_new_tokens",     "add_grid_thw",        "add_audio_frames"};
+constexpr const char* adder_names[] = {"add_lengths",   "add_padded",         "add_cu_seqlens",
+                                       "add_packed",    "add_attention_mask", "add_encoder_decoder",
+                                       "add_sequences", "add_grid_thw",       "add_audio_frames"};
 
 template <std::size_t... Adder>
 void adders(const py::class_<tally>& type, std::index_sequence<Adder...> /*all*/) {
@@ -100,17 +100,55 @@ void adders(const py::class_<tally>& type, std::index_sequence<Adder...> /*all*/
      ...);
 }
 
+/// Adds what `add` makes of two lists of integers to a tally.
+template <class Add>
+void add_lists(tally& t, const integers& first, const integers& second, Add add) {
+    tally sum{t.masks()};
+    without_gil(first.view().size(), [&] {
+        first.view().visit(
+            [&](const auto& one) { second.view().visit([&](const auto& other) { add(sum, one, other); }); });
+    });
+    t += sum;
+}
+
+/// New tokens after cached ones: pairs of them, or a list of each.
+void add_new_tokens(tally& t, const arguments& given) {
+    const py::handle past = given.some("past");
+    if (!past) {
+        given.require_values();
+        return input_arguments(given, t.masks(), input_for::tally).add_to(t);
+    }
+    add_lists(t, integers(given["new_tokens"], "new_tokens"), integers(past, "past"),
+              [](tally& sum, const auto& lengths, const auto& before) { sum.add_new_tokens(lengths, before); });
+}
+
+/// Samples of HSTU, by lists of their parts.
+void add_hstu(tally& t, const arguments& given) {
+    const auto listed = [&](const char* field) {
+        std::vector<std::int64_t> all;
+        if (const py::handle value = given.some(field)) {
+            const integers numbers(value, field);
+            numbers.view().visit([&](const auto& each) { all.assign(each.begin(), each.end()); });
+            require_as_many(integers(given["lengths"], "lengths").view().size(), "lengths", all.size(), field);
+        }
+        return all;
+    };
+    const integers lengths(given["lengths"], "lengths");
+    const std::vector<std::int64_t> contextual = listed("contextual");
+    const std::vector<std::int64_t> targets = listed("targets");
+    const auto group =
+        static_cast<std::uint32_t>(to_count(given["target_group"], "target_group", 0, max_sequence_length));
+    tally sum{t.masks()};
+    lengths.view().visit([&](const auto& all) { sum.add_hstu(all, contextual, targets, group); });
+    t += sum;
+}
+
 /// Adds grids of latents, each with the tokens of its text.
 void add_grids_with_text(tally& t, const arguments& given) {
     const integers grids(given["grid_thw"], "grid_thw", 3);
     const integers texts(given["encoder_lengths"], "encoder_lengths");
-    tally sum{t.masks()};
-    without_gil(grids.view().size(), [&] {
-        grids.view().visit([&](const auto& thw) {
-            texts.view().visit([&](const auto& text) { sum.add_grids_with_text(thw, text); });
-        });
-    });
-    t += sum;
+    add_lists(t, grids, texts,
+              [](tally& sum, const auto& thw, const auto& text) { sum.add_grids_with_text(thw, text); });
 }
 
 }  // namespace
@@ -119,6 +157,8 @@ void bind_tallies(py::module_& module) {
     const py::class_<tally> type = new_class<tally>(module, "Tally");
     constructor(type, [](const arguments& given) { return tally{masks_for(given)}; });
     adders(type, std::make_index_sequence<std::size(adder_names)>());
+    method(type, "add_new_tokens", [](tally& t, const arguments& given) { add_new_tokens(t, given); });
+    method(type, "add_hstu", [](tally& t, const arguments& given) { add_hstu(t, given); });
     method(type, "add_requests", [](tally& t, const arguments& given) {
         t.add(request_passes(to_requests(given["requests"]), to_prefill_chunk(given["prefill_chunk"])));
     });
