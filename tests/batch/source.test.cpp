@@ -380,8 +380,9 @@ TEST_CASE("New tokens after cached ones and samples of HSTU are sources for ever
     is_added([&](auto& to) { to.add_new_tokens(lengths, past); }, cached);
     const std::array<std::int64_t, 3> targets{2, 0, 4};
     const std::span<const std::int64_t> none;
-    const slot_list samples{
-        {{5, 0, 0, 0, 2, 2}, {5, 0, 0, 0, 2, 2}}, {{0, 0, 0, 0, 0, 2}, {0, 0, 0, 0, 0, 2}}, {{9, 0, 0, 0, 4, 2}, {9, 0, 0, 0, 4, 2}}};
+    const slot_list samples{{{5, 0, 0, 0, 2, 2}, {5, 0, 0, 0, 2, 2}},
+                            {{0, 0, 0, 0, 0, 2}, {0, 0, 0, 0, 0, 2}},
+                            {{9, 0, 0, 0, 4, 2}, {9, 0, 0, 0, 4, 2}}};
     is_added([&](auto& to) { to.add_hstu(lengths, none, targets, 2); }, samples);
     is_refused([&](auto& to) { to.add_hstu(lengths, std::span(targets).first(2), none); },
                "contextual: must be as many as lengths (3), got 2");
