@@ -21,6 +21,9 @@
 #include <floptally/input/placeholders.hpp>
 #include <floptally/json.hpp>
 #include <floptally/parallel/packing.hpp>
+#include <floptally/parallel/rank_times.hpp>
+#include <floptally/waterfall/waterfall.hpp>
+#include <floptally/waterfall/waterfall_text.hpp>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
@@ -185,6 +188,20 @@ TEST_CASE("The samples of docs/balance.md are dealt, moved and packed") {
         tally.add_cu_seqlens(row.cu_seqlens, row.cu_seqlens_padded);
     }
     CHECK(tally.get(view::useful, statistic::count) == lengths.size());
+}
+
+TEST_CASE("The account of docs/waterfall.md") {
+    using namespace floptally;
+    const flop_counter model(presets::mistral_7b);
+    tally batch{model.masks()};
+    batch.add_lengths(std::vector<int>(8, 8192));
+    const std::vector<std::uint64_t> loads{5, 6, 5, 9};
+    step_account account{.step = {.seconds = 1.6, .gpus = 4, .peak_tflops = 989}};
+    account.work = {{model.evaluate(batch), 989}};      // of all ranks; mixed_precision::by_peak(batch) for several peaks
+    account.apart = {{"exposed communication", 0.5}};   // with what it waits
+    account.ranks = rank_times::of(loads);              // or of a pipeline's runs, or (largest, sum, ranks)
+    const std::string table = to_table(waterfall(account));
+    CHECK(table.find("\nimbalance between ranks ") != std::string::npos);
 }
 
 // clang-format on
