@@ -125,6 +125,19 @@ TEST_CASE("A meter's line says what kind of peak it is, and where its source is 
     CHECK(line(peak_kind::boost, source_quality::vendor_document)["peak_kind"] == "boost");
 }
 
+TEST_CASE("A meter's line names the convention that it shows beside, and has its rates") {
+    meter m(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 148});
+    CHECK_FALSE(floptally::to_json(m).contains("beside"));
+    m.shows_beside(floptally::flop_counter(model(), floptally::conventions::palm));
+    m.begin_step();
+    m.microbatch().add_lengths(std::vector<std::uint32_t>{7, 9});
+    m.end_step(2);
+    const json line = floptally::to_json(m);
+    CHECK(line["beside"] == "palm");
+    CHECK(line["run"]["rates"].contains("mfu_palm_pct"));
+    CHECK(line["step"]["rates"].contains("tflops_palm_padded_per_gpu"));
+}
+
 TEST_CASE("A stream that cannot be written to is an error") {
     meter m(floptally::flop_counter(model()), {.gpus = 1, .peak_tflops = 1});
     std::ostream closed(nullptr);

@@ -527,6 +527,53 @@ TEST_CASE("H7: logged names carry a prefix, the convention and the version") {
     CHECK(step.back().value == 100);
 }
 
+TEST_CASE("A second convention is a second line: the numbers of a meter that counts by it alone") {
+    const auto logged = [](const meter& m) {
+        std::map<std::string, metric> by_name;
+        for (const metric& each : floptally::metrics(m, m.run(), "")) {
+            CHECK(by_name.emplace(each.name, each).second);
+        }
+        return by_name;
+    };
+    for (const floptally::convention* how : floptally::conventions::all) {
+        INFO(how->name);
+        floptally::cost model = small_model();
+        const floptally::flop_counter other(model, *how);
+        for (const floptally::rule& needed : other.masks()) {
+            model.keep(needed);
+        }
+        meter m(floptally::flop_counter(model), two_gpus);
+        meter alone(other, two_gpus);
+        for (meter* each : {&m, &alone}) {
+            run_step(*each, long_batch, 2);
+            run_step(*each, short_batch, 0.5);
+        }
+        const auto before = logged(m);
+        m.shows_beside(other);
+        CHECK(m.beside()->counted_as().name == how->name);
+        const auto shown = logged(m);
+        const auto expected = logged(alone);
+        CHECK(shown.size() == before.size() + 4);
+        for (const auto& [name, value] : before) {
+            CHECK(shown.at(name).value == value.value);
+            CHECK(shown.at(name).convention == "exact");
+        }
+        const std::string own(how->name);
+        for (const auto& [name, of] : {std::pair{"mfu_" + own + "_pct", "mfu_pct"},
+                                       {"mfu_" + own + "_padded_pct", "mfu_padded_pct"},
+                                       {"tflops_" + own + "_per_gpu", "tflops_per_gpu"},
+                                       {"tflops_" + own + "_padded_per_gpu", "tflops_padded_per_gpu"}}) {
+            CHECK(shown.at(name).value == expected.at(of).value);
+            CHECK(shown.at(name).convention == how->name);
+        }
+    }
+    meter m(folded(), two_gpus);
+    CHECK(
+        problem_of([&] { m.shows_beside(floptally::flop_counter(small_model(), floptally::conventions::maxtext)); }) ==
+        "masks: maxtext counts window_squares(3), which this meter's tallies do not have: keep it in the model's cost");
+    CHECK(!m.beside());
+}
+
 TEST_CASE("F22: a meter counts named words of its microbatches") {
     floptally::cost model = small_model();
     model.keep(floptally::measured("loss_tokens"));

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/all.hpp>
 #include <floptally/descriptors/presets.hpp>
 #include <floptally/step/open_metrics.hpp>
 
@@ -98,6 +99,22 @@ TEST_CASE("A meter's run in OpenMetrics: counters of all that its ratios are mad
     CHECK(samples.count("floptally_meter_info{version=\"" + std::string(floptally::version) +
                         "\",convention=\"exact\",counted=\"of all 8 GPUs, as declared\",accelerator=\"NVIDIA H100 "
                         "SXM5\",precision=\"bf16\"}") == 1);
+}
+
+TEST_CASE("What a meter shows beside is a counter by view, with the convention as a label") {
+    meter m = small_meter();
+    const floptally::flop_counter old(floptally::presets::llama_3_8b.cost(), floptally::conventions::palm);
+    m.shows_beside(old);
+    const std::string view_of = R"(floptally_beside_flops_total{convention="palm",view=)";
+    CHECK(samples_of(floptally::to_open_metrics(m)).at(view_of + "\"useful\"}") == "0");
+    m.begin_step();
+    m.microbatch().add({.length = 3000}, {.length = 3072});
+    m.end_step(0.5);
+    const auto samples = samples_of(floptally::to_open_metrics(m));
+    const floptally::tally& batch = m.run().totals.batch;
+    CHECK(samples.at(view_of + "\"useful\"}") == to_string(old.total(batch)));
+    CHECK(samples.at(view_of + "\"padded\"}") == to_string(old.total(batch, view::padded)));
+    CHECK(samples.at(view_of + "\"executed\"}") == to_string(old.total(batch, view::executed)));
 }
 
 TEST_CASE("A meter before its first step has counters of 0, and labels are escaped") {

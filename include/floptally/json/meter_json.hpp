@@ -173,6 +173,9 @@ class state_reader {
                                {"peak_tflops", on.peak_tflops},
                                {"accelerator", optional(on.accelerator)},
                                {"precision", optional(on.precision)}};
+    if (shown.beside()) {
+        out["beside"] = std::string(shown.beside()->counted_as().name);
+    }
     if (on.peak_kind != peak_kind::unsaid) {
         out["peak_kind"] = std::string(name(on.peak_kind));
     }

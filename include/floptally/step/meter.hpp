@@ -190,6 +190,19 @@ class meter {
     }
     [[nodiscard]] const std::optional<mixed_precision>& precisions() const { return precisions_; }
 
+    /// Counts every span by another convention too, as a second line of its logs. `other` is of the same model; what it
+    /// needs beyond the meter's masks is to be kept in the meter's cost before (`cost::keep`).
+    void shows_beside(flop_counter other) {
+        for (const rule& needed : other.masks()) {
+            if (model_.masks().find(needed) == model_.masks().size()) {
+                detail::refuse("masks", {other.counted_as().name, " counts ", needed.name(),
+                                         ", which this meter's tallies do not have: keep it in the model's cost"});
+            }
+        }
+        beside_ = std::move(other);
+    }
+    [[nodiscard]] const std::optional<flop_counter>& beside() const { return beside_; }
+
   private:
     friend class meter_worker;
 
@@ -276,6 +289,7 @@ class meter {
     std::uint64_t steps_here_ = 0;
     duration_histogram steady_seconds_;
     std::optional<mixed_precision> precisions_;
+    std::optional<flop_counter> beside_;
     run_account account_;
 };
 

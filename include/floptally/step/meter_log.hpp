@@ -50,14 +50,19 @@ namespace detail {
     return precisions.rate(done.batch, done.gpu_seconds);
 }
 
+/// These steps with the FLOPs of another counter of their model.
+[[nodiscard]] inline step_totals counted_by(const flop_counter& other, step_totals done) {
+    done.useful = other.total(done.batch, view::useful);
+    done.padded = other.total(done.batch, view::padded);
+    done.executed = other.total(done.batch, view::executed);
+    return done;
+}
+
 class metric_list {
   public:
     metric_list(const meter& steps, std::string_view prefix) : steps_(steps), prefix_(prefix) {}
 
-    void add(std::string_view name, double value) {
-        metrics_.push_back(
-            {std::string(prefix_).append(name), value, steps_.model().counted_as().name, version, steps_.counted()});
-    }
+    void add(std::string_view name, double value) { add(name, value, steps_.model().counted_as().name); }
 
     void add(const step_totals& done) {
         const step_rates rate = rates(done);
@@ -78,11 +83,28 @@ class metric_list {
             add("mfu_mixed_pct", 100 * mixed.mfu);
             add("mixed_peak_tflops", mixed.peak_tflops);
         }
+        if (steps_.beside()) {
+            add_beside(rates(counted_by(*steps_.beside(), done)), steps_.beside()->counted_as().name);
+        }
     }
 
     [[nodiscard]] std::vector<metric> take() { return std::move(metrics_); }
 
   private:
+    void add(std::string_view name, double value, std::string_view convention) {
+        metrics_.push_back({std::string(prefix_).append(name), value, convention, version, steps_.counted()});
+    }
+
+    void add_beside(const step_rates& rate, std::string_view convention) {
+        const auto put = [&](std::string_view what, std::string_view end, double value) {
+            add(text_of({what, convention, end}), value, convention);
+        };
+        put("mfu_", "_pct", 100 * rate.mfu);
+        put("mfu_", "_padded_pct", 100 * rate.padded_mfu);
+        put("tflops_", "_per_gpu", rate.tflops_per_gpu);
+        put("tflops_", "_padded_per_gpu", rate.padded_tflops_per_gpu);
+    }
+
     const meter& steps_;
     std::string_view prefix_;
     std::vector<metric> metrics_;
@@ -90,7 +112,9 @@ class metric_list {
 
 }  // namespace detail
 
-/// Rates of a step: "train/mfu_pct", "train/mfu_padded_pct", "train/hfu_pct", "train/tflops_per_gpu", …
+/// Rates of a step: "train/mfu_pct", "train/mfu_padded_pct", "train/hfu_pct", "train/tflops_per_gpu", …; by the
+/// convention that the meter shows beside, "train/mfu_megatron_pct", "train/tflops_megatron_per_gpu" and both
+/// "_padded".
 [[nodiscard]] inline std::vector<metric> metrics(const meter& steps, const step_totals& done,
                                                  std::string_view prefix = "train/") {
     detail::metric_list list(steps, prefix);

@@ -129,6 +129,14 @@ class open_metrics_text {
             text.sample(to_string(component.total(seen)), {{"component", component.name.view()}, {"view", name}});
         }
     }
+    if (steps.beside()) {
+        text.family("beside_flops", "counter", "", "The same steps by the convention that is shown beside, by view.");
+        const std::string_view by = steps.beside()->counted_as().name;
+        for (const auto& [seen, name] : views) {
+            const flops total = done.steps == 0 ? flops{} : steps.beside()->total(done.batch, seen);
+            text.sample(to_string(total), {{"convention", by}, {"view", name}});
+        }
+    }
     const auto amounts = [&](std::string_view name, statistic what, std::string_view help) {
         text.family(name, "counter", "", help);
         for (const auto& [seen, seen_name] : views) {
