@@ -1927,7 +1927,7 @@ TEST_CASE("every command explains its options") {
     }
     for (const row& r :
          {row{"flops", counting}, row{"mfu", measuring},
-          row{"compare", {"--config", "--lengths", "--convention", "--observed", "--seconds", "--gpus"}},
+          row{"compare", {"--config", "--lengths", "--convention", "--observed", "--log", "--seconds", "--gpus"}},
           row{"bytes", {"--config", "--batches", "--weight-bits", "--cache-bits", "--memory-tbps", "--seconds"}},
           row{"waterfall", taking_apart}, row{"whatif", changing},
           row{"plan", {"--config", "--lengths", "--tokens", "--mfu", "--gpus"}}, row{"models", {"--format"}},

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <array>
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -98,6 +103,94 @@ TEST_CASE("a comparison as a table: each convention in a line, of one a line for
     CHECK(words.find("embedding -25 821 343 383 552") != std::string::npos);
     CHECK(words.find("exact 421 651 971 833 856 100.00 %") != std::string::npos);
     CHECK(words.find("is palm, useful: 500 256 517 128 192") != std::string::npos);
+}
+
+TEST_CASE("the lines of a log say whose rates they are, whatever the speed of a step", "[comparison]") {
+    const convention_comparison all(presets::mistral_7b);
+    tally batch{all.masks()};
+    batch.add_lengths(std::vector<std::uint32_t>{8192, 8192, 300});
+    constexpr int gpus = 16;
+    // A step of 30 sequences, ten times the batch, by one convention; times and rates as they are printed.
+    const auto log_of = [&](const flops& total, const char* form) {
+        std::string text = "a line before them\n";
+        for (int i = 0; i < 40; ++i) {
+            const double seconds = 3.0 + 0.0317 * i;
+            const double rate = to_double(total) * 10 / seconds / gpus / 1e12;
+            const double tokens = static_cast<double>(batch.get(view::padded, statistic::tokens)) * 10 / seconds / gpus;
+            std::array<char, 200> line{};
+            (void)std::snprintf(line.data(), line.size(), form, form[1] == 'e' ? 1e3 * seconds : tokens, rate);
+            text.append(line.data()).append("\n");
+        }
+        return text;
+    };
+    const char* megatron =
+        " elapsed time per iteration (ms): %.1f | throughput per GPU (TFLOP/s/GPU): %.1f | global batch "
+        "size:    30 |";
+    const char* titan = " tps: %.0f \x1b[36mtflops: %.2f\x1b[0m";
+    for (const compared_convention& line : all.compare(batch)) {
+        INFO(line.how.name);
+        for (const char* form : {megatron, titan}) {
+            std::istringstream text(log_of(line.total, form));
+            const observed_step step{.seconds = {}, .gpus = form == megatron ? std::optional(16U) : std::nullopt};
+            const observed_log log = observed_log_of(text, batch, step);
+            CHECK(log.lines.size() == 40);
+            CHECK(std::abs(log.mean().middle() / to_double(line.total) - 1) < 1e-3);
+            const auto matches = matches_of(log.lines, all, batch);
+            REQUIRE(!matches.empty());
+            bool found = false;
+            for (const observed_candidate& match : matches) {
+                CHECK(match.given == 40);
+                CHECK(std::abs(to_double(match.total) / to_double(line.total) - 1) < 2e-3);
+                found = found || match.total == line.total;
+            }
+            CHECK(found);
+            // What exact FLOPs over the time of the log are.
+            const double seconds = to_double(line.total) / log.tflops_per_gpu(to_double(line.total)) * 40 / 1e12;
+            CHECK(std::abs(seconds - log.gpu_seconds) < 1e-6 * seconds);
+        }
+    }
+}
+
+TEST_CASE("a log of verl's rates is verl's, in a table too", "[comparison]") {
+    const convention_comparison all(presets::llama_3_8b);
+    tally batch{all.masks()};
+    batch.add({.length = 8192});
+    // 447.467 TFLOP a step; the last line is another batch's.
+    const std::string text =
+        "completed step: 0, seconds: 1.000, TFLOP/s/device: 223.733, loss: 3\n"
+        "completed step: 1, seconds: 0.500, TFLOP/s/device: 447.467, loss: 3\n"
+        "completed step: 2, seconds: 0.500, TFLOP/s/device: 600.000, loss: 3\n";
+    std::istringstream lines(text);
+    const comparison_report made =
+        comparison_of("llama", all, batch, "verl", observed_log_of(lines, batch, {.seconds = {}, .gpus = 2}));
+    REQUIRE(made.observed->matches.size() == 2);
+    CHECK(made.observed->matches[0].given == 2);
+    const std::string table = to_table(made);
+    CAPTURE(table);
+    CHECK(table.find("log of MaxText") != std::string::npos);
+    CHECK(table.find("verl, useful: 447 466 872 766 464, 2 of 3 lines") != std::string::npos);
+    CHECK(table.find("exactly") != std::string::npos);
+    CHECK(table.find("316.2 TFLOP/s of one GPU, 421 651 971 833 856 FLOPs") != std::string::npos);
+    CHECK(made.conventions.size() == 1);
+}
+
+TEST_CASE("a log without a known line, of two trainers or without what a line needs is an error", "[comparison]") {
+    const tally batch{};
+    const auto problem_of = [&](const char* text, const observed_step& step) {
+        return error_of([&] {
+            std::istringstream lines(text);
+            (void)observed_log_of(lines, batch, step);
+        });
+    };
+    CHECK(
+        problem_of("loss: 3\nloss: 4\n", {}).rfind("log: has no line with a rate among 2; those of Megatron-LM, ", 0) ==
+        0);
+    const char* maxtext = "seconds: 1, TFLOP/s/device: 2\n";
+    CHECK(problem_of(maxtext, {}).rfind("gpus: is missing; a line of MaxText", 0) == 0);
+    CHECK(problem_of("seconds: 1, TFLOP/s/device: 2\ntps: 1 tflops: 2\n", {.seconds = {}, .gpus = 1}) ==
+          "log: has lines of MaxText and, in line 2, of torchtitan");
+    CHECK(problem_of("dt: 1ms mfu: 2", {.seconds = {}, .gpus = 1})
+              .rfind("peak_tflops: is missing; a line of nanochat", 0) == 0);
 }
 
 }  // namespace observed_work_test

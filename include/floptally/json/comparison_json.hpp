@@ -43,11 +43,20 @@ namespace floptally {
         json matches = json::array();
         for (const observed_candidate& match : shown.observed->matches) {
             matches.push_back(candidate(match));
+            if (shown.observed->log) {
+                matches.back()["lines"] = match.given;
+            }
         }
         out["observed"] = {{"text", shown.observed->text},
                            {"flops", {shown.observed->work.least, shown.observed->work.most}},
                            {"matches", matches},
                            {"nearest", candidate(shown.observed->nearest)}};
+        if (const auto& log = shown.observed->log) {
+            out["observed"]["log"] = {{"trainer", std::string(log->trainer)},
+                                      {"lines", log->lines.size()},
+                                      {"tflops_per_gpu", log->tflops_per_gpu(shown.observed->work.middle())},
+                                      {"exact_tflops_per_gpu", log->tflops_per_gpu(to_double(shown.exact))}};
+        }
     }
     return out;
 }

@@ -22,12 +22,13 @@
 
 namespace floptally {
 
-/// A number from a dashboard, and what it was found to be.
+/// A number from a dashboard or the lines of a log, and what they were found to be.
 struct observed_report {
-    std::string text;                           ///< as it was given
-    observed_work work;                         ///< the FLOPs that it stands for
+    std::string text;                           ///< as it was given; of a log, its trainer
+    observed_work work;                         ///< the FLOPs that it stands for; of a log, by its mean rate
     std::vector<observed_candidate> matches{};  ///< conventions that give it; where there are none, `nearest`
     observed_candidate nearest{};
+    std::optional<observed_log> log{};
 };
 
 /// A step as every convention counts it.
@@ -55,6 +56,19 @@ struct comparison_report {
     if (!only.empty()) {
         std::erase_if(made.conventions, [only](const compared_convention& line) { return line.how.name != only; });
     }
+    return made;
+}
+
+/// The report with the lines of a log in place of a number from a dashboard.
+[[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
+                                                     const tally& batch, std::string_view only, observed_log log) {
+    comparison_report made = comparison_of(std::move(model_type), model, batch, only);
+    const observed_work mean = log.mean();
+    made.observed = observed_report{.text = std::string(log.trainer),
+                                    .work = mean,
+                                    .matches = matches_of(log.lines, model, batch),
+                                    .nearest = nearest_of(mean, model.compare(batch)),
+                                    .log = std::move(log)};
     return made;
 }
 
@@ -110,15 +124,26 @@ namespace detail {
     };
     const double exact = to_double(shown.exact);
     const std::string work = general_decimal(observed.work.middle(), 4).append(" FLOPs a step");
-    add("observed " + observed.text,
-        exact > 0 ? text_of({work, ", ", fixed_decimal(100 * observed.work.middle() / exact, 2), " % of exact"})
-                  : work);
+    const std::string share =
+        exact > 0 ? text_of({work, ", ", fixed_decimal(100 * observed.work.middle() / exact, 2), " % of exact"}) : work;
+    const auto rate = [&observed](double batch) {
+        return fixed_decimal(observed.log->tflops_per_gpu(batch), 1).append(" TFLOP/s of one GPU");
+    };
+    add((observed.log ? "log of " : "observed ") + observed.text,
+        observed.log ? text_of({rate(observed.work.middle()), ", ", share}) : share);
     for (const observed_candidate& match : observed.matches) {
-        add("  is", text_of({match.how.name, ", ", name_of(match.seen), ": ", grouped(to_string(match.total))}));
+        std::string text = text_of({match.how.name, ", ", name_of(match.seen), ": ", grouped(to_string(match.total))});
+        if (observed.log) {
+            append(text, {", ", match.given, " of ", observed.log->lines.size(), " lines"});
+        }
+        add("  is", std::move(text));
     }
     if (observed.matches.empty()) {
         add("  is no convention's",
             text_of({"the nearest is ", observed.nearest.how.name, ": ", grouped(to_string(observed.nearest.total))}));
+    }
+    if (observed.log) {
+        add("  exactly", text_of({rate(exact), ", ", grouped(to_string(shown.exact)), " FLOPs"}));
     }
     return section;
 }

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <istream>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,16 +15,19 @@
 
 #include <floptally/batch/tally.hpp>
 #include <floptally/conventions/comparison.hpp>
+#include <floptally/conventions/trainer_log.hpp>
 #include <floptally/count/convention.hpp>
 #include <floptally/integer/flops.hpp>
+#include <floptally/rules/modality.hpp>
 #include <floptally/rules/statistic.hpp>
+#include <floptally/step/detail/line_scanner.hpp>
 #include <floptally/step/utilization.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 
 /// @file
-/// A number from a dashboard, and the conventions that give it.
+/// A number from a dashboard or the lines of a log, and the conventions that give them.
 
 namespace floptally {
 
@@ -118,31 +122,132 @@ struct observed_unit {
     return {(*value - half) * factor, (*value + half) * factor};
 }
 
+/// The lines of a trainer's log, each as the FLOPs of one batch.
+struct observed_log {
+    std::string_view trainer{};
+    std::vector<observed_work> lines{};
+    double gpu_seconds = 0;  ///< that the batches of all lines took together
+
+    /// The FLOPs of the batch by the mean rate of the log.
+    [[nodiscard]] observed_work mean() const {
+        observed_work sum;
+        for (const observed_work& line : lines) {
+            sum.least += line.least / static_cast<double>(lines.size());
+            sum.most += line.most / static_cast<double>(lines.size());
+        }
+        return sum;
+    }
+    /// The rate of one GPU, where the batch has so many FLOPs, in TFLOP/s.
+    [[nodiscard]] double tflops_per_gpu(double batch) const {
+        return batch * static_cast<double>(lines.size()) / gpu_seconds / 1e12;
+    }
+};
+
+namespace detail {
+
+/// The seconds that one GPU would work on the batch, by the line's time of its step or by its tokens a second.
+[[nodiscard]] inline printed_number gpu_seconds_of(const trainer_line& line, const tally& batch,
+                                                   const observed_step& step) {
+    const modality in = batch.masks().main_modality();
+    if (line.tokens_per_second) {
+        const auto tokens = static_cast<double>(batch.get(view::padded, statistic::tokens, in));
+        return {tokens / line.tokens_per_second->most, tokens / line.tokens_per_second->least};
+    }
+    if (!step.gpus) {
+        refuse("gpus", {"is missing; a line of ", line.trainer, " says the rate of one GPU and the time of all"});
+    }
+    const auto sequences = static_cast<double>(batch.get(view::padded, statistic::count, in));
+    const double share = line.samples ? sequences / line.samples->middle() : 1;
+    const double gpus = share * static_cast<double>(*step.gpus);
+    return {line.seconds->least * gpus, line.seconds->most * gpus};
+}
+
+/// The rate of one GPU that a line says, in FLOP/s.
+[[nodiscard]] inline printed_number rate_of(const trainer_line& line, const observed_step& step) {
+    if (line.tflops) {
+        return {line.tflops->least * 1e12, line.tflops->most * 1e12};
+    }
+    if (line.all_tflops) {
+        const double of_each = 1e12 / static_cast<double>(step.gpus.value_or(1));
+        return {line.all_tflops->least * of_each, line.all_tflops->most * of_each};
+    }
+    if (!step.peak_tflops) {
+        refuse("peak_tflops", {"is missing; a line of ", line.trainer, " says an MFU, and not of which peak"});
+    }
+    return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
+}
+
+}  // namespace detail
+
+/// Reads the lines of a trainer's log that say a rate (`trainer_line_of`), whatever stands before them and between
+/// them. The batch is that of each step; where a line says how many sequences a step has, it is as much of them as it
+/// has sequences.
+///
+/// @throws error "log" where no line is known or two trainers wrote it, "gpus" or "peak_tflops" where a line needs it.
+[[nodiscard]] inline observed_log observed_log_of(std::istream& text, const tally& batch, const observed_step& step) {
+    observed_log log;
+    std::size_t number = 0;
+    for (std::string line; std::getline(text, line);) {
+        ++number;
+        const auto found = trainer_line_of(detail::without_colours(line));
+        if (!found) {
+            continue;
+        }
+        if (!log.trainer.empty() && log.trainer != found->trainer) {
+            detail::refuse("log", {"has lines of ", log.trainer, " and, in line ", number, ", of ", found->trainer});
+        }
+        log.trainer = found->trainer;
+        const printed_number rate = detail::rate_of(*found, step);
+        const printed_number seconds = detail::gpu_seconds_of(*found, batch, step);
+        log.lines.push_back({rate.least * seconds.least, rate.most * seconds.most});
+        log.gpu_seconds += seconds.middle();
+    }
+    if (text.bad()) {
+        throw error("log", "cannot be read to its end");
+    }
+    if (log.lines.empty()) {
+        detail::refuse("log",
+                       {"has no line with a rate among ", number, "; those of ", known_trainers(), " are known"});
+    }
+    return log;
+}
+
 /// A convention and a view, and the FLOPs that they give a batch.
 struct observed_candidate {
     convention how;
     view seen = view::useful;
     flops total;
+    std::size_t given = 1;  ///< of the observed numbers, how many it gives
 };
 
-/// The conventions and views that give the observed number to its rounding: those of the useful view first, then those
-/// of another that has more than the one before it.
-[[nodiscard]] inline std::vector<observed_candidate> matches_of(const observed_work& observed,
+/// The conventions and views that give most of the observed numbers, and at least half of them, to their rounding:
+/// those of the useful view first, then those of another that has more than the one before it.
+[[nodiscard]] inline std::vector<observed_candidate> matches_of(std::span<const observed_work> observed,
                                                                 const convention_comparison& model,
                                                                 const tally& batch) {
     std::vector<observed_candidate> matches;
     std::vector<compared_convention> before;
+    std::size_t most = (observed.size() + 1) / 2;
     for (const view seen : {view::useful, view::padded, view::executed}) {
         const std::vector<compared_convention> compared = model.compare(batch, seen);
         for (std::size_t i = 0; i < compared.size(); ++i) {
-            const bool is_new = before.empty() || !(compared[i].total == before[i].total);
-            if (is_new && observed.is(compared[i].total)) {
-                matches.push_back({compared[i].how, seen, compared[i].total});
+            const flops total = compared[i].total;
+            const auto given = static_cast<std::size_t>(std::count_if(
+                observed.begin(), observed.end(), [&](const observed_work& one) { return one.is(total); }));
+            if (given >= most && given != 0 && (before.empty() || !(total == before[i].total))) {
+                most = given;
+                matches.push_back({compared[i].how, seen, total, given});
             }
         }
         before = compared;
     }
+    std::erase_if(matches, [most](const observed_candidate& match) { return match.given < most; });
     return matches;
+}
+[[nodiscard]] inline std::vector<observed_candidate> matches_of(const observed_work& observed,
+                                                                const convention_comparison& model,
+                                                                const tally& batch) {
+    return matches_of({&observed, 1}, model, batch);
 }
 
 /// The convention whose useful FLOPs (`convention_comparison::compare`) are nearest to the observed number, of several
