@@ -32,15 +32,19 @@ void add_every_list(device_tally& to, std::span<const T> numbers, cudaStream_t s
 }
 
 // A kernel of a caller's own without a tally, and with one: the difference is what counting costs there.
+__device__ std::uint32_t own_index() {
+    const detail::cuda_block block;
+    return block.index() * block.threads() + block.thread();
+}
 __global__ void without_a_tally(const std::uint32_t* lengths, std::uint32_t count, std::uint32_t* to) {
-    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    const std::uint32_t i = own_index();
     if (i < count) {
         to[i] = lengths[i];
     }
 }
 __global__ void with_a_tally(const std::uint32_t* lengths, std::uint32_t count, std::uint32_t* to,
                              device_tally_ref counted) {
-    const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
+    const std::uint32_t i = own_index();
     if (i < count) {
         to[i] = lengths[i];
         counted.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);

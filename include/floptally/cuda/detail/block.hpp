@@ -48,16 +48,28 @@ template <class Body>
 /// The block of a launch on a device: of one dimension, in whole warps.
 class cuda_block {
   public:
+#if defined(__HIP__)  // by the compiler itself, without a library for the device
+    [[nodiscard]] __device__ std::uint32_t thread() const { return __builtin_amdgcn_workitem_id_x(); }
+    [[nodiscard]] __device__ std::uint32_t threads() const { return __builtin_amdgcn_workgroup_size_x(); }
+    [[nodiscard]] __device__ std::uint32_t index() const { return __builtin_amdgcn_workgroup_id_x(); }
+    [[nodiscard]] __device__ std::uint32_t count() const { return __builtin_amdgcn_grid_size_x() / threads(); }
+    __device__ void sync() const {
+        __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+        __builtin_amdgcn_s_barrier();
+        __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    }
+#else
     [[nodiscard]] __device__ std::uint32_t thread() const { return threadIdx.x; }
     [[nodiscard]] __device__ std::uint32_t threads() const { return blockDim.x; }
     [[nodiscard]] __device__ std::uint32_t index() const { return blockIdx.x; }
     [[nodiscard]] __device__ std::uint32_t count() const { return gridDim.x; }
+    __device__ void sync() const { __syncthreads(); }
+#endif
     /// The words of shared memory that the launch asked for.
     [[nodiscard]] __device__ std::uint64_t* shared() const {
         extern __shared__ std::uint64_t floptally_shared_words[];
         return floptally_shared_words;
     }
-    __device__ void sync() const { __syncthreads(); }
     /// The value of the lane `delta` above this one in its warp, which all lanes call together.
     [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
 #if defined(__HIP__)
@@ -124,7 +136,9 @@ inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_
 /// A fence: every processor sees the earlier writes of this thread, and those of its block before a barrier, before the
 /// later writes of this thread.
 inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
-#if defined(FLOPTALLY_ON_DEVICE)
+#if defined(FLOPTALLY_ON_DEVICE) && defined(__HIP__)
+    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
+#elif defined(FLOPTALLY_ON_DEVICE)
     __threadfence_system();
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -20,10 +20,13 @@
 
 namespace floptally::detail {
 
-/// The blocks of a body that have registers on a multiprocessor at once; Turing's has room for 1024 threads.
+/// The blocks of a body that have registers on a multiprocessor at once; Turing's has room for 1024 threads. HIP asks
+/// for waves there, as many as registers are left for.
 template <class Body>
 inline constexpr std::uint32_t resident_blocks =
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+#if defined(__HIP__)
+    1;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
     Body::resident* Body::threads <= 1024 ? Body::resident : 1024 / Body::threads;
 #else
     Body::resident;
