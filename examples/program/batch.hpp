@@ -47,7 +47,8 @@ inline void add_batch_options(cxxopts::Options& options) {
                   "(repeatable)",
                   cxxopts::value<std::vector<std::string>>(), "prompt+generated[+cached]")(
         "prefill-chunk", "tokens of a prompt that are prefilled in one pass", cxxopts::value<std::string>(), "N")(
-        "encoder-lengths", "tokens on the encoder's side of each of --lengths, or of the text of each --grid",
+        "encoder-lengths",
+        "tokens on the encoder's side of each of --lengths, or of the text (or texts) of each --grid",
         cxxopts::value<std::string>(),
         "80,91")("encoder-lengths-padded", "those that the texts of --grid are padded to, one for each or one for all",
                  cxxopts::value<std::string>(),
@@ -57,7 +58,9 @@ inline void add_batch_options(cxxopts::Options& options) {
         cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
                  cxxopts::value<std::vector<std::string>>(), "t,h,w")(
-        "images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
+        "condition-grid", "one that a diffusion model makes its --grid from, as many for each (repeatable)",
+        cxxopts::value<std::vector<std::string>>(),
+        "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
         "audio-frames", "frames of each clip that enters an audio tower", cxxopts::value<std::string>(), "3000,1200")(
         "routed", "visits of tokens to experts over all layers, where the model needs them measured, useful and padded",
         cxxopts::value<std::string>(), "N[:N]");
@@ -183,20 +186,21 @@ inline floptally::model_input::measured_word parse_logits(const std::string& tex
 }
 
 /// The spelling of inputs as options: `grid_thw` of the library is --grid here, `sequences` is --sequence.
-inline constexpr floptally::input_spelling spelling{[](std::string_view name) {
-                                                        return std::string(name == "grid_thw"          ? "grid"
-                                                                           : name == "grid_thw_padded" ? "grid_padded"
-                                                                           : name == "sequences"       ? "sequence"
-                                                                           : name == "requests"        ? "request"
-                                                                                                       : name);
-                                                    },
-                                                    [](std::string_view name) {
-                                                        std::string option =
-                                                            std::string("--").append(spelling.field(name));
-                                                        std::replace(option.begin(), option.end(), '_', '-');
-                                                        return option;
-                                                    },
-                                                    "either --lengths or --lengths-file"};
+inline constexpr floptally::input_spelling spelling{
+    [](std::string_view name) {
+        return std::string(name == "grid_thw"             ? "grid"
+                           : name == "grid_thw_padded"    ? "grid_padded"
+                           : name == "condition_grid_thw" ? "condition_grid"
+                           : name == "sequences"          ? "sequence"
+                           : name == "requests"           ? "request"
+                                                          : name);
+    },
+    [](std::string_view name) {
+        std::string option = std::string("--").append(spelling.field(name));
+        std::replace(option.begin(), option.end(), '_', '-');
+        return option;
+    },
+    "either --lengths or --lengths-file"};
 
 /// The batch of the options, and the integers that it points to.
 class read_input {
@@ -246,6 +250,7 @@ class read_input {
         }
         each(args.repeated("grid"), "grid", input_.grids, parse_grid);
         each(args.repeated("grid-padded"), "grid_padded", input_.grids_padded, parse_grid);
+        each(args.repeated("condition-grid"), "condition_grid", input_.condition_grids, parse_grid);
         if (const auto images = args.text("images")) {
             input_.images = parse_count(*images, "images", 1, 100'000'000);
         }

@@ -29,9 +29,11 @@
 namespace program {
 
 inline void add_flops_options(cxxopts::Options& options) {
-    options.add_options()("config",
-                          "config.json of Hugging Face, a folder with one, floptally's own JSON, or - for stdin",
-                          cxxopts::value<std::string>(), "FILE");
+    options.add_options()(
+        "config",
+        "config.json of Hugging Face, a folder with one or with a pipeline's model_index.json, floptally's "
+        "own JSON, or - for stdin",
+        cxxopts::value<std::string>(), "FILE");
     add_batch_options(options);
     options.add_options("Counting")("convention", "see: floptally conventions", cxxopts::value<std::string>(), "NAME")(
         "phase", "train, forward or backward", cxxopts::value<std::string>(), "PHASE")(
@@ -52,6 +54,8 @@ inline void add_flops_options(cxxopts::Options& options) {
                                                          cxxopts::value<std::string>(), "N")(
         "mla", "core of latent attention: expanded or absorbed", cxxopts::value<std::string>(), "FORM")(
         "page", "a page (docs/pages.md) that says what the config multiplies", cxxopts::value<std::string>(), "FILE")(
+        "parts", "of a pipeline's folder: the first trains, the others run frozen (default: what denoises)",
+        cxxopts::value<std::string>(), "transformer,text_encoder")(
         "strict", "a key of the config that nothing reads, and a size that it does not say, are errors");
 }
 
@@ -66,6 +70,9 @@ inline floptally::model_config read_config(const arguments& args) {
         options.padded_vocab_size = parse_count(*size, "padded_vocab_size", 1, std::uint64_t{1} << 28U);
     }
     options.strict = args.flag("strict");
+    if (const auto parts = args.text("parts")) {
+        options.parts = comma_separated({*parts});
+    }
     if (const auto page = args.text("page")) {
         std::ifstream file(*page, std::ios::binary);
         if (!file) {

@@ -31,7 +31,8 @@ inline namespace FLOPTALLY_JSON_NAMESPACE {
 /// Reads a config from a stream of JSON text.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options = {});
 
-/// Reads a config from a file, or from the config.json in a folder.
+/// Reads a config from a file, or from the config.json in a folder; of the folder of a pipeline of diffusers, with its
+/// model_index.json, the parts that the options choose.
 [[nodiscard]] FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path,
                                                              const read_options& options = {});
 

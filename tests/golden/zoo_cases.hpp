@@ -71,8 +71,18 @@ inline floptally::tally batch_of(const json& run, const floptally::cost& model) 
     const json grids = run.value("grids", json::array());
     for (std::size_t k = 0; k < grids.size(); ++k) {
         const auto sides = grids[k].get<std::vector<std::uint32_t>>();
-        const std::uint32_t text = run.contains("texts") ? run["texts"][k].get<std::uint32_t>() : 0;
-        batch.add(floptally::grid{sides.at(0), sides.at(1), sides.at(2), text});
+        floptally::grid cells{.t = sides.at(0), .h = sides.at(1), .w = sides.at(2)};
+        if (run.contains("texts")) {
+            const json& given = run["texts"][k];
+            const auto texts = given.is_array() ? given.get<std::vector<std::uint32_t>>()
+                                                : std::vector<std::uint32_t>{given.get<std::uint32_t>()};
+            cells.keys = texts.at(0);
+            cells.second = texts.size() > 1 ? texts[1] : 0;
+            cells.third = texts.size() > 2 ? texts[2] : 0;
+            cells.fourth = texts.size() > 3 ? texts[3] : 0;
+        }
+        cells.condition = run.contains("conditions") ? run["conditions"][k].get<std::uint32_t>() : 0;
+        batch.add(cells);
     }
     batch.add_audio_frames(run.value("audio_frames", std::vector<std::uint32_t>{}));
     const json measured = run.value("measured", json::object());

@@ -104,6 +104,59 @@ TEST_CASE("a batch that lacks a text, has one too many or no room for it is an e
           "lengths: SD3Transformer2DModel has no text; use grid_thw, images or audio_frames");
 }
 
+TEST_CASE("a class that takes two texts has two numbers for each grid, in the order of its streams", "[grid_slots]") {
+    const model_config model = read_config(nlohmann::json::parse(R"({"_class_name": "HiDreamImageTransformer2DModel",
+        "patch_size": 2, "in_channels": 4, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 8,
+        "num_attention_heads": 3, "caption_channels": [10, 12], "text_emb_dim": 6, "num_routed_experts": 4,
+        "num_activated_experts": 2, "llama_layers": [0, 1]})"));
+    const mask joint =
+        mask::joint_pairs({.side = 2}, static_cast<token_stream>(1 + 2 + 16), static_cast<token_stream>(1 + 2 + 16));
+    const std::vector<std::int64_t> texts{7, 3, 2, 5};
+    const std::vector<std::int64_t> slot{8, 6};
+    const tally batch =
+        counted(model, {.encoder_lengths = texts, .encoder_lengths_padded = slot, .grids = {{1, 4, 4}, {1, 2, 2}}});
+    CHECK(batch.pairs(view::useful, joint) == 17 * 17 + 13 * 13);  // llama's tokens stand twice
+    CHECK(batch.pairs(view::padded, joint) == 24 * 24 + 21 * 21);
+    const auto refusal = [&](const model_input& input) {
+        return error_of([&] { static_cast<void>(counted(model, input)); });
+    };
+    const std::vector<std::int64_t> one{7};
+    CHECK(refusal({.encoder_lengths = one, .grids = {{1, 4, 4}}}) ==
+          "encoder_lengths: must be 2 for each grid_thw (1), got 1");
+    CHECK(refusal({.encoder_lengths = texts, .encoder_lengths_padded = one, .grids = {{1, 4, 4}, {1, 2, 2}}}) ==
+          "encoder_lengths_padded: must be 2, or 2 for each grid_thw (2), got 1");
+    CHECK(refusal({.grids = {{1, 4, 4}}}) ==
+          "encoder_lengths: is missing; HiDreamImageTransformer2DModel attends 2 texts, "
+          "whose tokens are given for each grid_thw");
+    CHECK(refusal({.encoder_lengths = texts, .grids = {{1, 4, 4}, {1, 2, 2}}, .condition_grids = {{1, 2, 2}}}) ==
+          "condition_grid_thw: HiDreamImageTransformer2DModel takes no grids beside the one that it makes");
+}
+
+TEST_CASE("pictures to edit stand with the picture that is made of them", "[grid_slots]") {
+    const model_config model = read_config(nlohmann::json::parse(R"({"_class_name": "FluxTransformer2DModel",
+        "in_channels": 8, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 8, "num_attention_heads": 2,
+        "joint_attention_dim": 10, "pooled_projection_dim": 6, "guidance_embeds": false})"));
+    const std::vector<std::int64_t> texts{5, 2};
+    const tally edited = counted(model, {.encoder_lengths = texts,
+                                         .grids = {{1, 4, 4}, {1, 2, 3}},
+                                         .condition_grids = {{1, 2, 2}, {1, 1, 3}, {1, 3, 3}, {2, 1, 1}}});
+    const tally longer = counted(model, {.encoder_lengths = texts, .grids = {{1, 1, 16 + 4 + 3}, {1, 1, 6 + 9 + 2}}});
+    const flop_counter as(model);
+    CHECK(as.evaluate(edited).total() == as.evaluate(longer).total());
+    const auto refusal = [&](const model_input& input) {
+        return error_of([&] { static_cast<void>(counted(model, input)); });
+    };
+    CHECK(refusal({.encoder_lengths = texts, .grids = {{1, 4, 4}, {1, 2, 3}}, .condition_grids = {{1, 2, 2}}}) ==
+          "condition_grid_thw: must be as many for each grid_thw (2), got 1");
+    CHECK(refusal({.encoder_lengths = texts,
+                   .grids = {{1, 4, 4}, {1, 2, 3}},
+                   .condition_grids = {{2, 65536, 65535}, {1, 2, 2}}}) ==
+          "condition_grid_thw: must have at most 4294967295 cells for a grid");
+    CHECK(refusal({.condition_grids = {{1, 2, 2}}}) ==
+          "encoder_lengths: is missing; FluxTransformer2DModel attends a text, "
+          "whose tokens are given for each grid_thw");
+}
+
 TEST_CASE("a config of diffusers is read by its class, and what is no class is named", "[grid_slots][errors]") {
     const auto read = [](const char* text) {
         return error_of([&] { static_cast<void>(read_config(nlohmann::json::parse(text))); });

@@ -199,6 +199,78 @@ TEST_CASE("a tally of samples of different sizes has joint pairs of each, and no
     CHECK(batch.pairs(view::useful, unit::clips()) == 4);
 }
 
+TEST_CASE("the tokens of several texts and of what a sample is made from are those of an enumeration", "[latents]") {
+    constexpr token_stream text = token_stream::text;
+    constexpr token_stream second = token_stream::second;
+    constexpr token_stream third = token_stream::third;
+    constexpr token_stream fourth = token_stream::fourth;
+    constexpr token_stream condition = token_stream::condition;
+    struct stream_of {
+        token_stream which;
+        std::uint32_t grid::*length;
+        std::uint32_t copies;
+    };
+    const stream_of texts[] = {{text, &grid::keys, 1},          {second, &grid::second, 1}, {second, &grid::second, 3},
+                               {third, &grid::third, 1},        {third, &grid::third, 2},   {fourth, &grid::fourth, 1},
+                               {condition, &grid::condition, 1}};
+    std::size_t samples = 0;
+    for (const latent_patches& made :
+         {latent_patches{}, latent_patches{.side = 2, .frames = 2}, latent_patches{.multiple = 4, .prefix = 3}}) {
+        for (std::uint32_t seed = 0; seed < 40; ++seed) {
+            const auto drawn = [&](std::uint32_t bits, std::uint32_t most) { return (seed * 7919U >> bits) % most; };
+            const grid g{.t = 2,
+                         .h = 2 + drawn(1, 5),
+                         .w = 2 + drawn(3, 4),
+                         .keys = drawn(2, 6),
+                         .second = drawn(4, 7),
+                         .third = drawn(5, 8),
+                         .fourth = drawn(6, 3),
+                         .condition = 8 * drawn(3, 4)};
+            for (const stream_of& first : texts) {
+                for (const stream_of& other : texts) {
+                    if (first.which == other.which) {
+                        continue;
+                    }
+                    // One token after the other: the grid's, then each copy of each stream, padded to the multiple.
+                    std::vector<token> all = tokens(g, made, token_stream::grid);
+                    auto streams = static_cast<std::uint32_t>(token_stream::grid);
+                    for (const stream_of& one : {first, other}) {
+                        for (std::uint32_t copy = 0; copy < one.copies; ++copy) {
+                            const std::uint32_t cells = one.which == condition ? 1U : 0U;
+                            const auto patch = static_cast<std::uint32_t>(made.side * made.side * made.frames);
+                            std::uint32_t count = 0;
+                            for (std::uint32_t k = 0; k < g.*one.length; k += cells == 1 ? patch : 1U) {
+                                all.push_back({token::kind::text, 0, 0});
+                                ++count;
+                            }
+                            for (; count % made.multiple != 0; ++count) {
+                                all.push_back({token::kind::text, 0, 0});
+                            }
+                            streams += static_cast<std::uint32_t>(one.which);
+                        }
+                    }
+                    const auto read = static_cast<token_stream>(streams);
+                    REQUIRE(rule(unit::joint_tokens(made, read))(g) == all.size());
+                    REQUIRE(mask::joint_pairs(made, read, token_stream::grid).pairs(g) ==
+                            all.size() * tokens(g, made, token_stream::grid).size());
+                    REQUIRE(mask::joint_pairs(made, token_stream::grid, read).pairs(g) ==
+                            all.size() * tokens(g, made, token_stream::grid).size());
+                    ++samples;
+                }
+            }
+        }
+    }
+    CHECK(samples > 4000);
+    CHECK(rule(unit::joint_tokens({}, text + second + second)).name() == "vision.joint_tokens(1,streams=18)");
+    tally batch{floptally::mask_set{
+        mask::joint_pairs({.side = 2}, token_stream::grid + condition, token_stream::grid + condition)}};
+    CHECK(error_of([&] { batch.add(floptally::grid{.t = 1, .h = 4, .w = 4, .condition = 6}); }) ==
+          "grid: its condition of 6 cells leaves a rest of patches of 2 x 2");
+    CHECK(error_of([&] {
+              batch.add(floptally::grid{.t = 1, .h = 4, .w = 4, .condition = 8}, floptally::grid{1, 4, 4});
+          }) == "condition: a slot of 0 has no room for 8");
+}
+
 TEST_CASE("latents that leave no patch, texts that have no room and numbers out of range are errors",
           "[latents][errors]") {
     tally batch{floptally::mask_set{mask::joint_pairs({.side = 4})}};

@@ -307,6 +307,7 @@ class Cost:
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
+        condition_grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -322,7 +323,7 @@ class Cost:
             lengths: [n] tokens of each sequence; of an encoder-decoder, of its decoder.
             row_length: with `lengths`: tokens that each row of a BSHD batch is padded to.
             encoder_lengths: [n] tokens on the encoder's side of each of `lengths`, or of the text of each grid of a
-                diffusion model.
+                diffusion model; of one that takes several texts as many for each grid, one after another.
             encoder_lengths_padded: [n] or [1] tokens that the texts of grids are padded to.
             cu_seqlens: [n + 1] boundaries of a packed row: 0, L1, L1 + L2, ...
             cu_seqlens_padded: [n + 1] boundaries of the slots that kernels process.
@@ -339,6 +340,7 @@ class Cost:
             grid_thw: [n, 3] frames, rows and columns of patches, before merging, of each image or clip; of a diffusion
                 model, of cells of latents.
             grid_thw_padded: [n, 3] or [1, 3] that the grids are padded to.
+            condition_grid_thw: [k * n, 3] that a diffusion model makes its grids from, k for each: pictures to edit.
             images: how many images of the fixed size that the config states.
             audio_frames: [n] frames of each clip that enters an audio tower.
             routed: (useful, padded) visits of tokens to experts over all layers, as measured.
@@ -415,6 +417,7 @@ class Cost:
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
+        condition_grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -459,6 +462,7 @@ class Cost:
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
+        condition_grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -935,6 +939,7 @@ class MaskedTiles:
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
+        condition_grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -1221,6 +1226,7 @@ class Meter:
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
+        condition_grid_thw: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -1401,6 +1407,7 @@ def cost(
     mtp: int = 0,
     padded_vocab_size: int = 0,
     page: Sequence[tuple[str, str]] = [],
+    parts: Sequence[str] = [],
     strict: bool = False,
 ) -> Cost:
     """The cost of a model by the JSON of its config, or by its path; page: texts of pages and their files."""
@@ -1422,6 +1429,7 @@ def flops(
     sequences: HstuSequences | None = None,
     grid_thw: Grids | None = None,
     grid_thw_padded: Grids | None = None,
+    condition_grid_thw: Grids | None = None,
     images: int | None = None,
     audio_frames: Integers | None = None,
     routed: tuple[int, int] | None = None,

@@ -41,6 +41,7 @@ def cost(
     mtp: int = 0,
     padded_vocab_size: int = 0,
     page: PageLike | Sequence[PageLike] | None = None,
+    parts: Sequence[str] = (),
     strict: bool = False,
 ) -> Cost:
     """The cost of a model by its config.
@@ -55,13 +56,17 @@ def cost(
         padded_vocab_size: of the lm_head as kernels run it; 0 is as the config says.
         page: of a model that is not among the known ones, how its config is read: the path or the text of a page, or a
             sequence of them, among which the config's model_type chooses.
+        parts: of the folder of a pipeline of diffusers (with a model_index.json), the names of the models that are read:
+            the first trains, the others run before it, frozen and forward only. Without it, what denoises: its
+            transformer or UNet. What a part multiplies stands after its name: "transformer.mlp".
         strict: a key that nothing reads, and a size that the config does not say, are errors, not notes.
 
     Raises:
         Error: what cannot be counted, with the name of the key.
     """
 
-    options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict}
+    options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict,
+                               "parts": list(parts)}
 
     def read(fields: dict[str, Any]) -> Cost:
         try:
@@ -71,7 +76,7 @@ def cost(
         return _core.cost(text, page=texts_of(page), **options)
 
     if isinstance(config, Cost):
-        usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": False}
+        usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": False, "parts": []}
         for name in ["page"] * (page is not None) + [name for name in usual if options[name] != usual[name]]:
             raise Error(name, "says how a config is read, and this is a Cost already")
         return config

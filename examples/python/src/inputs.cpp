@@ -158,6 +158,9 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks, 
     if (const py::handle slots = given_.some("grid_thw_padded")) {
         read_grids(slots, "grid_thw_padded", input_.grids_padded);
     }
+    if (const py::handle conditions = given_.some("condition_grid_thw")) {
+        read_grids(conditions, "condition_grid_thw", input_.condition_grids);
+    }
     if (const py::handle images = given_.some("images")) {
         constexpr std::uint64_t most = 100'000'000;
         input_.images = to_count(images, "images", 1, most);

@@ -40,6 +40,7 @@ model_cost read_cost(const arguments& given) {
                                .mtp_layers = given.count("mtp", 0, most_layers),
                                .padded_vocab_size = given.count("padded_vocab_size"),
                                .pages = pages,
+                               .parts = given.as<std::vector<std::string>>("parts"),
                                .strict = given.flag("strict")};
     const std::string config = given.text("config");
     const bool is_path = given.flag("is_path");

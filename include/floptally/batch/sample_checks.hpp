@@ -53,12 +53,18 @@ constexpr void check_grid(const grid& g, const mask_set& masks) {
 /// True where the real patches and their text fit the slot.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool has_room(const grid& real, const grid& slot) {
     const bool nothing = real.t * real.frame_patches() == 0;
-    return slot.keys >= real.keys && (nothing || (slot.t >= real.t && slot.h >= real.h && slot.w >= real.w));
+    return slot.keys >= real.keys && slot.second >= real.second && slot.third >= real.third &&
+           slot.fourth >= real.fourth && slot.condition >= real.condition &&
+           (nothing || (slot.t >= real.t && slot.h >= real.h && slot.w >= real.w));
 }
 
 /// Throws where the real patches or their text do not fit the slot.
 constexpr void require_room(const grid& real, const grid& slot) {
     require_room("keys", real.keys, slot.keys);
+    require_room("second", real.second, slot.second);
+    require_room("third", real.third, slot.third);
+    require_room("fourth", real.fourth, slot.fourth);
+    require_room("condition", real.condition, slot.condition);
     if (!has_room(real, slot)) {
         refuse("grid", {"a slot of ", shown(slot), " has no room for ", shown(real)});
     }

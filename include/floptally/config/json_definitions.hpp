@@ -13,6 +13,7 @@
 #include <floptally/config/detail/config_fields.hpp>
 #include <floptally/config/detail/floptally_format.hpp>
 #include <floptally/config/detail/from_nlohmann.hpp>
+#include <floptally/config/detail/pipeline.hpp>
 #include <floptally/config/detail/read.hpp>
 #include <floptally/config/json_form.hpp>
 #include <floptally/descriptors/latent_attention.hpp>
@@ -34,6 +35,9 @@ namespace detail {
     if (own == "floptally" && !options.pages.empty()) {
         refuse("pages", {"read no config of model_type \"floptally\", which says itself what it multiplies"});
     }
+    if (!options.parts.empty()) {
+        refuse("parts", {"are those of a pipeline's folder, got the config of a model"});
+    }
     model_config model;
     if (own == "floptally") {
         model = floptally_format(config, options).read();
@@ -50,6 +54,24 @@ namespace detail {
     return model;
 }
 
+/// The JSON of a text of a config.
+[[nodiscard]] inline nlohmann::json parsed_config(std::istream& text) {
+    try {
+        return nlohmann::json::parse(text);
+    } catch (const nlohmann::json::parse_error& problem) {
+        refuse("config", {"must be a JSON object, cannot be parsed at byte ", problem.byte});
+    } catch (const nlohmann::json::out_of_range&) {
+        refuse("config", {"must be a JSON object, has a number that no double holds"});
+    }
+}
+[[nodiscard]] inline nlohmann::json parsed_config(const std::filesystem::path& file) {
+    std::ifstream text(file);
+    if (!text) {
+        refuse("config", {"cannot read \"", file.string(), "\""});
+    }
+    return parsed_config(text);
+}
+
 }  // namespace detail
 
 inline namespace FLOPTALLY_JSON_NAMESPACE {
@@ -59,26 +81,27 @@ FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config, con
 }
 
 FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options) {
-    nlohmann::json config;
-    try {
-        config = nlohmann::json::parse(text);
-    } catch (const nlohmann::json::parse_error& problem) {
-        detail::refuse("config", {"must be a JSON object, cannot be parsed at byte ", problem.byte});
-    } catch (const nlohmann::json::out_of_range&) {
-        detail::refuse("config", {"must be a JSON object, has a number that no double holds"});
-    }
-    return read_config(config, options);
+    return read_config(detail::parsed_config(text), options);
 }
 
 FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path, const read_options& options) {
     std::error_code unreadable;
-    const bool folder = std::filesystem::is_directory(path, unreadable);
-    const std::filesystem::path file = folder ? path / "config.json" : path;
-    std::ifstream text(file);
-    if (!text) {
-        detail::refuse("config", {"cannot read \"", file.string(), "\""});
+    std::filesystem::path file = path;
+    if (std::filesystem::is_directory(path, unreadable)) {
+        const std::filesystem::path index = path / "model_index.json";
+        file = path / "config.json";
+        file = !std::filesystem::exists(file, unreadable) && std::filesystem::exists(index, unreadable) ? index : file;
     }
-    return read_config(text, options);
+    const auto tree = detail::pages::tree_of(detail::parsed_config(file));
+    const detail::pages::pipeline whole(tree);
+    if (!whole.is_one()) {
+        return detail::read_tree(tree, options);
+    }
+    read_options of_parts = options;
+    of_parts.parts.clear();
+    return whole.read(options, [&](const std::string& name) {
+        return load_config(file.parent_path() / name / "config.json", of_parts);
+    });
 }
 
 FLOPTALLY_JSON_INLINE std::vector<std::string_view> known_model_types() {

@@ -44,6 +44,9 @@ struct read_options {
     /// Pages that come before those of the library. The config's `model_type` chooses among
     /// all; one without a type is read by the first page of the first text.
     std::vector<page_text> pages{};
+    /// The models of a pipeline that are read, by the names of their folders: the first trains, and the others run
+    /// before it, frozen and forward only. Without a name it is what denoises: its transformer or UNet.
+    std::vector<std::string> parts{};
     /// A key that nothing reads and that its class does not ignore, and a size that the config leaves to its class, are
     /// errors, not notes.
     bool strict = false;

@@ -127,6 +127,7 @@ class input_adder {
             }
         };
         require(!batch_.grids.empty(), modality::vision, "grid_thw");
+        require(!batch_.condition_grids.empty(), modality::vision, "condition_grid_thw");
         require(batch_.images != 0, modality::vision, "images");
         require(batch_.audio_frames.has_value(), modality::audio, "audio_frames");
     }
@@ -155,10 +156,11 @@ class input_adder {
     void require_sides() const {
         const bool needed = has_encoder(model_.cost);
         const bool given = batch_.encoder_lengths.has_value();
-        if (has_texts_of_grids(model_.cost)) {
+        if (const std::size_t texts = texts_of_grids(model_.cost); texts != 0) {
             if (!given) {
-                refuse("encoder_lengths", {"is missing; ", model_.model_type,
-                                           " attends a text, whose tokens are given for each ", option("grid_thw")});
+                refuse("encoder_lengths", {"is missing; ", model_.model_type, " attends ", texts == 1 ? "a text, " : "",
+                                           texts == 1 ? "" : std::to_string(texts) + " texts, ",
+                                           "whose tokens are given for each ", option("grid_thw")});
             }
             return;
         }

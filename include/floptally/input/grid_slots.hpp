@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <floptally/batch/source.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/input/model_input.hpp>
+#include <floptally/integer/checked.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/text/error.hpp>
 
@@ -19,27 +21,57 @@
 
 namespace floptally::detail {
 
-/// Throws where a list is neither one for all grids nor one for each.
+/// A number of texts as errors have it.
+[[nodiscard]] inline std::string counted(std::size_t each) { return each == 1 ? "one" : std::to_string(each); }
+
+/// Throws where a list is neither one for all grids nor one for each; `each`: the numbers of one.
 inline void require_one_for_each(std::size_t given, std::size_t grids, std::string_view name,
-                                 const input_spelling& words) {
-    if (given != 1 && given != grids) {
-        refuse(words.field(name),
-               {"must be one, or one for each ", words.option("grid_thw"), " (", grids, "), got ", given});
+                                 const input_spelling& words, std::size_t each = 1) {
+    if (given != each && given != each * grids) {
+        refuse(words.field(name), {"must be ", counted(each), ", or ", counted(each), " for each ",
+                                   words.option("grid_thw"), " (", grids, "), got ", given});
     }
 }
 
-/// Sets the texts of one side of the grids: one for each, or one for all.
+/// Sets the `each` texts of one side of the grids: some for each, or the same for all.
 inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts, std::string_view name,
-                      grid slotted<grid>::*side, const input_spelling& words) {
+                      grid slotted<grid>::*side, const input_spelling& words, std::size_t each) {
+    constexpr std::uint32_t grid::*streams[] = {&grid::keys, &grid::second, &grid::third, &grid::fourth};
     texts.visit([&](const auto& lengths) {
-        for (std::size_t i = 0; i < all.size(); ++i) {
-            const std::size_t at = lengths.size() == 1 ? 0 : i;
+        for (std::size_t i = 0; i < each * all.size(); ++i) {
+            const std::size_t at = lengths.size() == each ? i % each : i;
             if (std::cmp_less(lengths[at], 0) || std::cmp_greater(lengths[at], max_sequence_length)) {
                 refuse(indexed(words.field(name), at), {"must be from 0 to 4294967295, got ", lengths[at]});
             }
-            (all[i].*side).keys = static_cast<std::uint32_t>(lengths[at]);
+            all[i / each].*side.*streams[i % each] = static_cast<std::uint32_t>(lengths[at]);
         }
     });
+}
+
+/// Gives each grid the cells of the grids that it is made from.
+inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& batch, const model_config& model,
+                           const input_spelling& words) {
+    const std::size_t given = batch.condition_grids.size();
+    if (given == 0) {
+        return;
+    }
+    const std::string field = words.field("condition_grid_thw");
+    if (!takes_conditions(model.cost)) {
+        refuse(field, {model.model_type, " takes no grids beside the one that it makes"});
+    }
+    if (all.empty() || given % all.size() != 0) {
+        refuse(field, {"must be as many for each ", words.option("grid_thw"), " (", all.size(), "), got ", given});
+    }
+    const std::size_t each = given / all.size();
+    for (std::size_t i = 0; i < given; ++i) {
+        const grid& one = batch.condition_grids[i];
+        const uint128 cells = uint128{one.t} * one.frame_patches() + all[i / each].real.condition;
+        if (cells > max_sequence_length) {
+            refuse(field, {"must have at most ", max_sequence_length, " cells for a grid"});
+        }
+        all[i / each].real.condition = static_cast<std::uint32_t>(cells);
+        all[i / each].slot.condition = all[i / each].real.condition;
+    }
 }
 
 /// The grids of a batch, each with the tokens of its text where the model attends one, in the slots that they are
@@ -56,21 +88,23 @@ inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts
         const grid& real = batch.grids[i];
         all.push_back({real, slots.empty() ? real : slots[slots.size() == 1 ? 0 : i]});
     }
+    set_conditions(all, batch, model, words);
     const auto& texts = batch.encoder_lengths;
-    if (!texts || !has_texts_of_grids(model.cost)) {
+    const std::size_t each = texts_of_grids(model.cost);
+    if (!texts || each == 0) {
         return all;
     }
-    if (texts->size() != count) {
-        refuse(words.field("encoder_lengths"),
-               {"must be one for each ", words.option("grid_thw"), " (", count, "), got ", texts->size()});
+    if (texts->size() != each * count) {
+        refuse(words.field("encoder_lengths"), {"must be ", counted(each), " for each ", words.option("grid_thw"), " (",
+                                                count, "), got ", texts->size()});
     }
-    set_texts(all, *texts, "encoder_lengths", &slotted<grid>::real, words);
+    set_texts(all, *texts, "encoder_lengths", &slotted<grid>::real, words, each);
     const auto& padded = batch.encoder_lengths_padded;
     if (padded) {
-        require_one_for_each(padded->size(), count, "encoder_lengths_padded", words);
+        require_one_for_each(padded->size(), count, "encoder_lengths_padded", words, each);
     }
     set_texts(all, padded.value_or(*texts), padded ? "encoder_lengths_padded" : "encoder_lengths", &slotted<grid>::slot,
-              words);
+              words, each);
     return all;
 }
 

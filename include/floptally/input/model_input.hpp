@@ -19,6 +19,7 @@
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/rules/mask.hpp>
 #include <floptally/rules/modality.hpp>
+#include <floptally/rules/other_side_masks.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic.hpp>
 #include <floptally/text/error.hpp>
@@ -121,15 +122,17 @@ struct model_input {
 
     std::vector<list> lengths{};
     std::optional<packed> boundaries{};
-    std::optional<integer_view> encoder_lengths{};  ///< one for each of the lengths, or of a diffusion model's grids
+    /// One for each of the lengths, or of a diffusion model's grids; of one that takes several texts as many for each.
+    std::optional<integer_view> encoder_lengths{};
     std::optional<integer_view> encoder_lengths_padded{};  ///< those that texts of grids are padded to, or one for all
     std::vector<sequence> sequences{};                     ///< HSTU sequences, with context and targets
     std::vector<sequence> new_tokens{};                    ///< new tokens after a cached past
     std::vector<request> requests{};                       ///< prefilled and decoded
     std::uint32_t prefill_chunk = whole_prompt;            ///< tokens of their prompts in a pass
     std::vector<grid> grids{};
-    std::vector<grid> grids_padded{};  ///< those that the grids are padded to, or one for all; empty: none is padded
-    std::uint64_t images = 0;          ///< number of images of the fixed size that the config states
+    std::vector<grid> grids_padded{};     ///< those that the grids are padded to, or one for all; empty: none is padded
+    std::vector<grid> condition_grids{};  ///< that the grids are made from: as many for each, in their order
+    std::uint64_t images = 0;             ///< number of images of the fixed size that the config states
     std::optional<integer_view> audio_frames{};
     std::optional<flag_rows> attention_mask{};
     /// Rows that an attention mask counted before: those with a real token, and those without.
@@ -152,7 +155,7 @@ struct model_input {
     [[nodiscard]] bool names_any() const {
         return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
                encoder_lengths_padded || !sequences.empty() || !new_tokens.empty() || !requests.empty() ||
-               !grids.empty() || !grids_padded.empty() || images != 0 || audio_frames;
+               !grids.empty() || !grids_padded.empty() || !condition_grids.empty() || images != 0 || audio_frames;
     }
     /// True where the batch is requests and nothing else.
     [[nodiscard]] bool has_requests_alone() const {
@@ -190,9 +193,42 @@ namespace detail {
 /// True where some of the work is over the tokens of an encoder.
 [[nodiscard]] inline bool has_encoder(const cost& model) { return detail::reads_other_side_in(model, modality::text); }
 
-/// True where each grid has a text, as in a diffusion model.
-[[nodiscard]] inline bool has_texts_of_grids(const cost& model) {
-    return detail::reads_other_side_in(model, modality::vision);
+namespace detail {
+
+/// The streams of tokens that some of the work over grids reads (`token_stream`).
+[[nodiscard]] inline std::uint64_t streams_of_grids(const cost& model) {
+    std::uint64_t all = 0;
+    for (const cost_row& row : model.rows()) {
+        if (row.in == modality::vision && row.what == statistic::pairs) {
+            const mask& over = model.masks()[row.mask];
+            all |= over.is<unit_rules::joint_tokens>()  ? over.as<unit_rules::joint_tokens>().queries()
+                   : over.is<mask_rules::joint_pairs>() ? over.as<mask_rules::joint_pairs>().queries() |
+                                                              over.as<mask_rules::joint_pairs>().seen_streams()
+                                                        : 0;
+        }
+    }
+    return all;
+}
+[[nodiscard]] inline bool has_stream(std::uint64_t all, token_stream one) {
+    const std::uint64_t first = static_cast<std::uint64_t>(one);
+    return (all & (one == token_stream::second || one == token_stream::third ? 3 * first : first)) != 0;
+}
+
+}  // namespace detail
+
+/// How many texts each grid has, as in a diffusion model.
+[[nodiscard]] inline std::size_t texts_of_grids(const cost& model) {
+    const std::uint64_t all = detail::streams_of_grids(model);
+    return detail::has_stream(all, token_stream::fourth)                                                         ? 4
+           : detail::has_stream(all, token_stream::third)                                                        ? 3
+           : detail::has_stream(all, token_stream::second)                                                       ? 2
+           : detail::has_stream(all, token_stream::text) || detail::reads_other_side_in(model, modality::vision) ? 1
+                                                                                                                 : 0;
+}
+
+/// True where a grid can be made from others, of which it has the tokens too.
+[[nodiscard]] inline bool takes_conditions(const cost& model) {
+    return detail::has_stream(detail::streams_of_grids(model), token_stream::condition);
 }
 
 /// True where the model's encoder takes sound.

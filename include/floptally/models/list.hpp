@@ -13,7 +13,13 @@ namespace floptally::detail::pages {
 
 // clang-format off
 inline constexpr const char* model_pages[] = {
+#include <floptally/models/AllegroTransformer3DModel.page>
+,
+#include <floptally/models/AnyFlowTransformer3DModel.page>
+,
 #include <floptally/models/AuraFlowTransformer2DModel.page>
+,
+#include <floptally/models/BriaFiboTransformer2DModel.page>
 ,
 #include <floptally/models/BriaTransformer2DModel.page>
 ,
@@ -27,6 +33,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/CogView4Transformer2DModel.page>
 ,
+#include <floptally/models/ConsisIDTransformer3DModel.page>
+,
 #include <floptally/models/ControlNetModel.page>
 ,
 #include <floptally/models/ControlNetUnionModel.page>
@@ -37,9 +45,13 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/DiTTransformer2DModel.page>
 ,
+#include <floptally/models/EasyAnimateTransformer3DModel.page>
+,
 #include <floptally/models/ErnieImageTransformer2DModel.page>
 ,
 #include <floptally/models/Flux2Transformer2DModel.page>
+,
+#include <floptally/models/Flux3Transformer2DModel.page>
 ,
 #include <floptally/models/FluxControlNetModel.page>
 ,
@@ -47,21 +59,53 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/GlmImageTransformer2DModel.page>
 ,
+#include <floptally/models/HiDreamImageTransformer2DModel.page>
+,
+#include <floptally/models/HunyuanDiT2DModel.page>
+,
 #include <floptally/models/HunyuanImageTransformer2DModel.page>
+,
+#include <floptally/models/HunyuanVideo15Transformer3DModel.page>
+,
+#include <floptally/models/HunyuanVideoFramepackTransformer3DModel.page>
 ,
 #include <floptally/models/HunyuanVideoTransformer3DModel.page>
 ,
 #include <floptally/models/I2VGenXLUNet.page>
 ,
+#include <floptally/models/Ideogram4Transformer2DModel.page>
+,
+#include <floptally/models/JoyImageEditPlusTransformer3DModel.page>
+,
+#include <floptally/models/JoyImageEditTransformer3DModel.page>
+,
 #include <floptally/models/Kandinsky5Transformer3DModel.page>
 ,
+#include <floptally/models/Kandinsky6Transformer3DModel.page>
+,
+#include <floptally/models/Krea2Transformer2DModel.page>
+,
+#include <floptally/models/LTX2VideoTransformer3DModel.page>
+,
 #include <floptally/models/LTXVideoTransformer3DModel.page>
+,
+#include <floptally/models/LatteTransformer3DModel.page>
+,
+#include <floptally/models/LongCatAudioDiTTransformer.page>
 ,
 #include <floptally/models/LongCatImageTransformer2DModel.page>
 ,
 #include <floptally/models/Lumina2Transformer2DModel.page>
 ,
+#include <floptally/models/LuminaNextDiT2DModel.page>
+,
 #include <floptally/models/MochiTransformer3DModel.page>
+,
+#include <floptally/models/MotifVideoTransformer3DModel.page>
+,
+#include <floptally/models/NucleusMoEImageTransformer2DModel.page>
+,
+#include <floptally/models/OmniGenTransformer2DModel.page>
 ,
 #include <floptally/models/OvisImageTransformer2DModel.page>
 ,
@@ -69,9 +113,13 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/PixArtTransformer2DModel.page>
 ,
+#include <floptally/models/PriorTransformer.page>
+,
 #include <floptally/models/QwenImageControlNetModel.page>
 ,
 #include <floptally/models/QwenImageTransformer2DModel.page>
+,
+#include <floptally/models/RFD4ProteinaTransformer.page>
 ,
 #include <floptally/models/SD3ControlNetModel.page>
 ,
@@ -87,7 +135,15 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/SparseControlNetModel.page>
 ,
+#include <floptally/models/StableAudio3DiTModel.page>
+,
 #include <floptally/models/StableAudioDiTModel.page>
+,
+#include <floptally/models/T5FilmDecoder.page>
+,
+#include <floptally/models/Transformer2DModel.page>
+,
+#include <floptally/models/TransformerTemporalModel.page>
 ,
 #include <floptally/models/UNet2DConditionModel.page>
 ,

@@ -93,6 +93,17 @@ class lexer {
         advance(found.size());
         return trimmed(found);
     }
+    /// The words of an argument, up to the next comma; an error where they would take the "if" of their line.
+    [[nodiscard]] std::string_view words_of(std::string_view argument) {
+        const std::string_view words = until_comma();
+        for (std::size_t at = words.find("if"); at != std::string_view::npos; at = words.find("if", at + 2)) {
+            if ((at == 0 || words[at - 1] == ' ') && (at + 2 == words.size() || words[at + 2] == ' ')) {
+                fail({"\"", argument, "\" reads up to the next comma, \"", words,
+                      "\": another argument must stand between it and \"if\""});
+            }
+        }
+        return words;
+    }
     void advance(std::size_t characters) {
         text_.remove_prefix(characters);
         skip();

@@ -101,20 +101,20 @@ struct joint_tokens : detail::packed_patches {
     static constexpr bool reads_other_side = true;
     static constexpr rule_parameter parameters[] = {
         {"side", 1, 0xFFFF}, {"frames", 1, 0xFFFF, 1}, {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
-        {"filled", 0, 1, 0}, {"streams", 0, 3, 3},     {"each", 0, 2, 0}};
+        {"filled", 0, 1, 0}, {"streams", 0, 255, 3},   {"each", 0, 2, 0}};
 
-    /// Below 2^64: a grid and its text have less than 2^32 tokens together.
+    /// Below 2^64: a grid and its texts have less than 2^32 tokens together.
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const {
-        const std::uint64_t own = tokens(g, switched(3, 1)) - tokens(g, 0);
-        return own + parts(g, switched(1, 3)) * tokens(g, switched(3, 2));
+        const std::uint64_t own = tokens(g, queries() & streams_of_cells) - tokens(g, 0);
+        return own + parts(g, switched(1, 3)) * tokens(g, queries() & ~std::uint64_t{streams_of_cells});
     }
     constexpr void values(std::int64_t* to) const {
         common_values(to);
-        to[5] = static_cast<std::int64_t>(switched(3, 3));
+        to[5] = static_cast<std::int64_t>(queries());
         to[6] = static_cast<std::int64_t>(switched(1, 3));
     }
     [[nodiscard]] static constexpr joint_tokens from(const std::int64_t* numbers) {
-        return {of(numbers, numbers[5] << 3 | numbers[6] << 1)};
+        return {of(numbers, numbers[5] << streams_of_queries | numbers[6] << 1)};
     }
 };
 
@@ -150,18 +150,18 @@ struct joint_pairs : detail::packed_patches {
     static constexpr bool reads_other_side = true;
     static constexpr rule_parameter parameters[] = {
         {"side", 1, 0xFFFF}, {"frames", 1, 0xFFFF, 1}, {"multiple", 1, 0x7FFF, 1}, {"prefix", 0, 0x7FFF'FFFF, 0},
-        {"filled", 0, 1, 0}, {"queries", 1, 3, 3},     {"keys", 1, 3, 3}};
+        {"filled", 0, 1, 0}, {"queries", 1, 255, 3},   {"keys", 1, 255, 3}};
 
     FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
-        return uint128{tokens(g, switched(3, 3))} * tokens(g, switched(5, 3));
+        return uint128{tokens(g, queries())} * tokens(g, seen_streams());
     }
     constexpr void values(std::int64_t* to) const {
         common_values(to);
-        to[5] = static_cast<std::int64_t>(switched(3, 3));
-        to[6] = static_cast<std::int64_t>(switched(5, 3));
+        to[5] = static_cast<std::int64_t>(queries());
+        to[6] = static_cast<std::int64_t>(seen_streams());
     }
     [[nodiscard]] static constexpr joint_pairs from(const std::int64_t* numbers) {
-        return {of(numbers, numbers[5] << 3 | numbers[6] << 5)};
+        return {of(numbers, numbers[5] << streams_of_queries | numbers[6] << streams_of_keys)};
     }
 };
 

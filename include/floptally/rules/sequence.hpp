@@ -35,7 +35,11 @@ struct grid {
     std::uint32_t t = 1;
     std::uint32_t h = 0;
     std::uint32_t w = 0;
-    std::uint32_t keys = 0;  ///< tokens of the text that it is made of, or that it is attended with (diffusion)
+    std::uint32_t keys = 0;    ///< tokens of the text that it is made of, or that it is attended with (diffusion)
+    std::uint32_t second = 0;  ///< tokens of a second text of another length, of a third, of a fourth
+    std::uint32_t third = 0;
+    std::uint32_t fourth = 0;
+    std::uint32_t condition = 0;  ///< cells of the grids that it is made from: pictures to edit, frames to go on from
 
     /// The patches of one frame, h·w.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t frame_patches() const { return std::uint64_t{h} * w; }

@@ -41,6 +41,9 @@ namespace floptally::detail {
         case grid_problem::not_listed:
             return text_of({shown(g), ": a frame must have ", side, side == other ? "" : " or ",
                             side == other ? "" : std::to_string(other)});
+        case grid_problem::condition_leaves_rest:
+            return text_of(
+                {"its condition of ", g.condition, " cells leaves a rest of patches of ", side, " x ", side});
         default:
             return text_of({shown(g), ": a clip is above ", max_sequence_length});
     }

@@ -74,10 +74,11 @@ struct equal_rule {
 /// The reason why a grid has no count under a rule.
 enum class grid_problem : std::uint8_t {
     none,
-    does_not_divide,  ///< by the rule's first parameter
-    leaves_nothing,   ///< under convolutions of the rule's first parameter
-    too_large,        ///< for 64 bits
-    not_listed        ///< among the rule's first and third parameter
+    does_not_divide,       ///< by the rule's first parameter
+    leaves_nothing,        ///< under convolutions of the rule's first parameter
+    too_large,             ///< for 64 bits
+    not_listed,            ///< among the rule's first and third parameter
+    condition_leaves_rest  ///< in patches of the rule's first parameter
 };
 
 namespace detail {

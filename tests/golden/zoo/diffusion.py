@@ -10,7 +10,8 @@ Without PyTorch and diffusers, or with other versions of them, it says so and ex
 Each class has a function in diffusion_cases.py that draws sizes and flags at random, from a seed that is the class's
 name and the number of the draw: it returns the arguments of the class, and a function that makes the inputs of one run.
 zoo.test.cpp compares with the library, as generate.py says. A config is what the class saves in config.json; runs have
-`grids` (frames, rows, columns of what the class takes) and `texts`, the tokens of text of each sample.
+`grids` (frames, rows, columns of what the class takes) and `texts`, the tokens of text of each sample (a list of a class
+that takes several), and `conditions`, the cells of what each is made from.
 """
 
 import json
@@ -47,7 +48,7 @@ def first_of(outputs):
 
 def run(torch, counter, model, made):
     made = dict(made)
-    record = {name: made.pop(name) for name in ("grids", "texts")}
+    record = {name: made.pop(name) for name in ("grids", "texts", "conditions") if name in made}
     differences = made.pop("differences", {})
     loss_of = made.pop("loss", lambda outputs: first_of(outputs)[:1])
     forward_of = made.pop("call", lambda model, **inputs: model(**inputs))

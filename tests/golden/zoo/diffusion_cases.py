@@ -1,5 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The classes of diffusers that are counted: for each a function that draws its arguments, and its inputs."""
+"""The classes of diffusers that are counted: for each a function that draws its arguments, and its inputs.
+
+Inputs have "grids" and "texts": of a class that takes several texts, the tokens of each in a list. "conditions" are the
+cells of what a sample is made from.
+"""
 
 import torch
 
@@ -601,6 +605,619 @@ def ErnieImageTransformer2DModel(choose):
         return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
                     timestep=times(batch), text_bth=torch.randn(batch, text, config["text_in_dim"]),
                     text_lens=torch.full((batch,), text))
+
+    return config, inputs
+
+
+def AllegroTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    config = dict(patch_size=side, patch_size_t=1, num_attention_heads=heads, attention_head_dim=dim,
+                  in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), num_layers=choose.randint(1, 3),
+                  cross_attention_dim=heads * dim, attention_bias=flag(choose), norm_elementwise_affine=flag(choose),
+                  caption_channels=even(choose, 4, 20))
+
+    return config, video(config["in_channels"], config["caption_channels"], side=side, image_rotary_emb=None)
+
+
+AllegroTransformer3DModel.draws = 20
+
+
+def HiDreamImageTransformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    double, single = choose.randint(1, 2), choose.randint(1, 2)
+    experts = choose.choice([0, 3, 4])
+    config = dict(patch_size=side, in_channels=choose.randint(2, 5), out_channels=choose.choice([None, 3]), num_layers=double,
+                  num_single_layers=single, attention_head_dim=dim, num_attention_heads=heads,
+                  caption_channels=[even(choose, 4, 20), even(choose, 4, 20)], text_emb_dim=even(choose, 4, 20),
+                  num_routed_experts=experts, num_activated_experts=choose.randint(1, 2), axes_dims_rope=rope(dim),
+                  max_resolution=(64, 64), llama_layers=[choose.randint(0, 3) for _ in range(double + single)])
+
+    def inputs(choose, model):
+        batch, grid, t5 = batch_of(choose, side=side)
+        llama = choose.randint(2, 9)
+        edge = grid[1]
+        return {"grids": [[1, edge, edge]] * batch, "texts": [[t5, llama]] * batch,
+                "hidden_states": torch.randn(batch, config["in_channels"], edge, edge), "timesteps": times(batch),
+                "encoder_hidden_states_t5": torch.randn(batch, t5, config["caption_channels"][0]),
+                "encoder_hidden_states_llama3": torch.randn(4, batch, llama, config["caption_channels"][1]),
+                "pooled_embeds": torch.randn(batch, config["text_emb_dim"])}
+
+    return config, inputs
+
+
+def HunyuanDiT2DModel(choose):
+    heads, dim = heads_of(choose)
+    side = choose.choice([1, 2])
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=choose.randint(2, 5), patch_size=side,
+                  hidden_size=heads * dim, num_layers=even(choose, 1, 3), mlp_ratio=choose.choice([2.0, 4.0, 2.5]),
+                  learn_sigma=flag(choose), cross_attention_dim=even(choose, 4, 20), cross_attention_dim_t5=8 * choose.randint(1, 4),
+                  pooled_projection_dim=even(choose, 4, 20), text_len=choose.randint(2, 9), text_len_t5=choose.randint(2, 9),
+                  use_style_cond_and_image_meta_size=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, _ = batch_of(choose, side=side)
+        clip, t5 = config["text_len"], config["text_len_t5"]
+        return dict(samples(batch, grid, 0), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    timestep=times(batch).float(), encoder_hidden_states=torch.randn(batch, clip, config["cross_attention_dim"]),
+                    text_embedding_mask=torch.ones(batch, clip, dtype=torch.long),
+                    encoder_hidden_states_t5=torch.randn(batch, t5, config["cross_attention_dim_t5"]),
+                    text_embedding_mask_t5=torch.ones(batch, t5, dtype=torch.long), image_meta_size=torch.ones(batch, 6),
+                    style=torch.zeros(batch, dtype=torch.long))
+
+    return config, inputs
+
+
+def HunyuanVideo15Transformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 6), out_channels=choose.choice([None, 5]), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), num_refiner_layers=choose.randint(1, 2),
+                  mlp_ratio=choose.choice([2.0, 4.0]), patch_size=side, patch_size_t=side_frames,
+                  text_embed_dim=even(choose, 4, 20), text_embed_2_dim=even(choose, 4, 20), image_embed_dim=even(choose, 4, 20),
+                  rope_axes_dim=tuple(rope(dim)), use_meanflow=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames)
+        byt5, picture = choose.randint(2, 9), choose.randint(2, 9)
+        return dict(samples(batch, grid, [text, byt5, picture]), timestep=times(batch).float(),
+                    hidden_states=torch.randn(batch, config["in_channels"], *grid),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text, dtype=torch.long),
+                    timestep_r=times(batch).float() if config["use_meanflow"] else None,
+                    encoder_hidden_states_2=torch.randn(batch, byt5, config["text_embed_2_dim"]),
+                    encoder_attention_mask_2=torch.ones(batch, byt5, dtype=torch.long),
+                    image_embeds=torch.randn(batch, picture, config["image_embed_dim"]))
+
+    return config, inputs
+
+
+def EasyAnimateTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    dim = 16 * choose.randint(1, 2)
+    side = choose.choice([1, 2])
+    two = flag(choose)
+    layers = choose.randint(1, 4)
+    channels, text = choose.randint(2, 5), even(choose, 4, 20)
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=channels, out_channels=channels,
+                  patch_size=side, num_layers=layers, mmdit_layers=choose.randint(0, layers), time_embed_dim=even(choose, 5, 20),
+                  add_norm_text_encoder=flag(choose), text_embed_dim=text, text_embed_dim_t5=text if two else None,
+                  norm_elementwise_affine=flag(choose), after_norm=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, words = batch_of(choose, True, side)
+        t5 = choose.randint(2, 9)
+        return dict(samples(batch, grid, [words, t5] if two else words), timestep=times(batch),
+                    hidden_states=torch.randn(batch, channels, *grid), encoder_hidden_states=torch.randn(batch, words, text),
+                    encoder_hidden_states_t5=torch.randn(batch, t5, text) if two else None)
+
+    return config, inputs
+
+
+EasyAnimateTransformer3DModel.draws = 20
+
+
+def LuminaNextDiT2DModel(choose):
+    heads, kv, dim = 2 * choose.randint(1, 2), choose.choice([1, 2]), 4 * choose.randint(1, 5)
+    side = choose.choice([1, 2])
+    config = dict(sample_size=8, patch_size=side, in_channels=choose.randint(2, 5), hidden_size=heads * dim,
+                  num_layers=choose.randint(1, 3), num_attention_heads=heads, num_kv_heads=kv,
+                  multiple_of=choose.choice([8, 16]), ffn_dim_multiplier=choose.choice([None, 1.3]), learn_sigma=flag(choose),
+                  qk_norm=flag(choose), cross_attention_dim=even(choose, 4, 20))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+                    timestep=times(batch) / 1000, encoder_hidden_states=torch.randn(batch, text, config["cross_attention_dim"]),
+                    encoder_mask=torch.ones(batch, text, dtype=torch.long),
+                    image_rotary_emb=torch.ones(16, 16, dim // 2, dtype=torch.complex64), cross_attention_kwargs={})
+
+    return config, inputs
+
+
+LuminaNextDiT2DModel.draws = 20
+
+
+def OmniGenTransformer2DModel(choose):
+    heads, dim = choose.randint(1, 3), 4 * choose.randint(1, 4)
+    side = choose.choice([1, 2])
+    config = dict(in_channels=choose.randint(2, 5), patch_size=side, hidden_size=heads * dim, num_attention_heads=heads,
+                  num_key_value_heads=heads, intermediate_size=even(choose, 10, 40), num_layers=choose.randint(1, 3),
+                  pad_token_id=0, vocab_size=choose.randint(10, 40), pos_embed_max_size=16, time_step_dim=even(choose, 5, 20),
+                  max_position_embeddings=4096, original_max_position_embeddings=4096,
+                  rope_scaling={"short_factor": [1.0] * (dim // 2), "long_factor": [1.0] * (dim // 2)})
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        shown = (side * choose.randint(1, 3), side * choose.randint(1, 3))
+        edited = flag(choose)
+        count = shown[0] * shown[1] // side ** 2 if edited else 0
+        length = text + count + 1 + grid[1] * grid[2] // side ** 2
+        positions = {"rope": {"forward": batch * length * dim, "backward": 0, "why":
+                              "angles of positions are multiplied out"}}
+        return dict(samples(batch, grid, text), differences=positions, conditions=[shown[0] * shown[1] if edited else 0] * batch,
+                    hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]), timestep=times(batch),
+                    input_ids=torch.ones(batch, text + count, dtype=torch.long),
+                    input_img_latents=[torch.randn(1, config["in_channels"], *shown) for _ in range(batch if edited else 0)],
+                    input_image_sizes={one: [[1, 1 + count]] for one in range(batch)} if edited else {},
+                    attention_mask=torch.ones(batch, length, length), position_ids=torch.arange(length).repeat(batch, 1))
+
+    return config, inputs
+
+
+def PriorTransformer(choose):
+    heads, dim = heads_of(choose)
+    read = flag(choose)
+    text = flag(choose)
+    tokens = choose.randint(3, 9)
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, num_layers=choose.randint(1, 3),
+                  embedding_dim=even(choose, 4, 20), num_embeddings=tokens, additional_embeddings=4 if read else 3 if text else 0,
+                  norm_in_type=choose.choice([None, "layer"]), embedding_proj_norm_type=choose.choice([None, "layer"]),
+                  encoder_hid_proj_type="linear" if text else None, added_emb_type="prd" if read else None,
+                  time_embed_dim=choose.choice([None, even(choose, 4, 20)]), embedding_proj_dim=choose.choice([None, 10]),
+                  clip_embed_dim=choose.choice([None, 14]))
+
+    def inputs(choose, model):
+        batch = choose.randint(1, 2)
+        made = 1 if read else tokens
+        words = tokens if text else 0
+        if not read and text:
+            made = 1
+        shape = (batch, config["embedding_dim"]) if made == 1 else (batch, made, config["embedding_dim"])
+        return dict(samples(batch, (1, 1, made), words), hidden_states=torch.randn(shape), timestep=times(batch),
+                    proj_embedding=torch.randn(batch, config["embedding_proj_dim"] or config["embedding_dim"]),
+                    encoder_hidden_states=torch.randn(batch, words, config["embedding_dim"]) if text else None)
+
+    return config, inputs
+
+
+def T5FilmDecoder(choose):
+    heads, dim = heads_of(choose)
+    config = dict(input_dims=even(choose, 4, 20), targets_length=choose.randint(20, 30), d_model=even(choose, 4, 20),
+                  num_layers=choose.randint(1, 3), num_heads=heads, d_kv=dim, d_ff=even(choose, 10, 40))
+
+    def inputs(choose, model):
+        batch, frames = choose.randint(1, 2), choose.randint(3, 20)
+        parts = [choose.randint(2, 9) for _ in range(choose.randint(1, 2))]
+        return dict(samples(batch, (1, 1, frames), sum(parts)),
+                    encodings_and_masks=[(torch.randn(batch, part, config["d_model"]), torch.ones(batch, part)) for part in parts],
+                    decoder_input_tokens=torch.randn(batch, frames, config["input_dims"]),
+                    decoder_noise_time=torch.full((batch,), 0.5),
+                    call=lambda model, return_dict, **given: (model(**given),))
+
+    return config, inputs
+
+
+def Flux3Transformer2DModel(choose):
+    heads, dim = heads_of(choose)
+    dim = 8 * (dim // 8 + 1)
+    config = dict(in_channels=even(choose, 2, 9), cond_in_channels=even(choose, 2, 9), num_layers=choose.randint(1, 3),
+                  num_single_layers=choose.randint(1, 3), attention_head_dim=dim, num_attention_heads=heads,
+                  joint_attention_dim=even(choose, 4, 20), timestep_channels=choose.choice([32, 256]),
+                  mlp_ratio=choose.choice([2.0, 3.0, 2.5]), axes_dims_rope=[dim // 4] * 4, flow_map=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        image, edited = grid[1] * grid[2], choose.choice([0, choose.randint(2, 9)])
+        return dict(samples(batch, grid, text), conditions=[edited] * batch,
+                    hidden_states=torch.randn(batch, image, config["in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]), timestep=times(batch) / 1000,
+                    img_ids=torch.zeros(image, 4), txt_ids=torch.zeros(text, 4),
+                    image_cond_hidden_states=torch.randn(batch, edited, config["cond_in_channels"]) if edited else None,
+                    image_cond_ids=torch.zeros(edited, 4) if edited else None,
+                    target_timestep=torch.ones(batch) if config["flow_map"] else None)
+
+    return config, inputs
+
+
+def BriaFiboTransformer2DModel(choose):
+    config, _ = FluxTransformer2DModel(choose)
+    for name in ("pooled_projection_dim", "out_channels"):
+        config.pop(name)
+    config["text_encoder_dim"] = even(choose, 4, 20)
+
+    def inputs(choose, model):
+        made = ovis_inputs(config, choose)
+        batch, text = made["encoder_hidden_states"].shape[:2]
+        layers = config["num_layers"] + config["num_single_layers"]
+        return dict(made, text_encoder_layers=[torch.randn(batch, text, config["text_encoder_dim"]) for _ in range(layers)],
+                    guidance=torch.ones(batch) if config["guidance_embeds"] else None)
+
+    return config, inputs
+
+
+def Krea2Transformer2DModel(choose):
+    heads, kv, dim = 2 * choose.randint(1, 2), choose.choice([1, 2]), 8 * choose.randint(1, 3)
+    t_heads, t_kv, t_dim = 2 * choose.randint(1, 2), choose.choice([1, 2]), 4 * choose.randint(1, 4)
+    config = dict(in_channels=even(choose, 2, 9), num_layers=choose.randint(1, 3), attention_head_dim=dim,
+                  num_attention_heads=heads, num_key_value_heads=kv, intermediate_size=even(choose, 10, 40),
+                  timestep_embed_dim=even(choose, 5, 20), text_hidden_dim=t_heads * t_dim, num_text_layers=choose.randint(2, 5),
+                  text_num_attention_heads=t_heads, text_num_key_value_heads=t_kv,
+                  text_intermediate_size=even(choose, 10, 40), num_layerwise_text_blocks=choose.randint(1, 2),
+                  num_refiner_text_blocks=choose.randint(1, 2), axes_dims_rope=(dim // 2, dim // 4, dim // 4))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        image = grid[1] * grid[2]
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, image, config["in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, config["num_text_layers"], config["text_hidden_dim"]),
+                    timestep=times(batch) / 1000, position_ids=torch.zeros(text + image, 3))
+
+    return config, inputs
+
+
+def JoyImageEditTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    config = dict(patch_size=[side_frames, side, side], in_channels=choose.randint(2, 5), out_channels=choose.choice([None, 5]),
+                  hidden_size=heads * dim, num_attention_heads=heads, text_dim=even(choose, 4, 20),
+                  mlp_width_ratio=choose.choice([2.0, 4.0, 2.5]), num_layers=choose.randint(1, 3), rope_dim_list=rope(dim),
+                  rope_type=choose.choice(["rope", "mrope"]))
+    return config, video(config["in_channels"], config["text_dim"], side=side, side_frames=side_frames)
+
+
+def Ideogram4Transformer2DModel(choose):
+    heads, dim = choose.randint(1, 3), 16
+    config = dict(in_channels=even(choose, 2, 9), num_layers=choose.randint(1, 3), attention_head_dim=dim,
+                  num_attention_heads=heads, intermediate_size=even(choose, 10, 40), adaln_dim=even(choose, 4, 20),
+                  llm_features_dim=even(choose, 4, 20), mrope_section=(4, 2, 2))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        length = text + grid[1] * grid[2]
+        kinds = torch.tensor([[3] * text + [2] * (length - text)] * batch)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, length, config["in_channels"]),
+                    timestep=times(batch) / 1000, encoder_hidden_states=torch.randn(batch, length, config["llm_features_dim"]),
+                    position_ids=torch.zeros(batch, length, 3, dtype=torch.long),
+                    segment_ids=torch.zeros(batch, length, dtype=torch.long), indicator=kinds,
+                    differences={"rope": {"forward": batch * length * dim * 3, "backward": 0, "why":
+                                          "angles of positions are multiplied out"}})
+
+    return config, inputs
+
+
+def NucleusMoEImageTransformer2DModel(choose):
+    heads, kv, dim = 2 * choose.randint(1, 2), choose.choice([None, 1, 2]), 8 * choose.randint(1, 3)
+    experts, factor = choose.choice([(4, 2.0), (6, 3.0), (4, 1.0), (3, 3.0)])
+    layers = choose.randint(2, 5)
+    config = dict(patch_size=choose.choice([1, 2]), in_channels=even(choose, 2, 9), out_channels=choose.choice([None, 3]),
+                  num_layers=layers, attention_head_dim=dim, num_attention_heads=heads, num_key_value_heads=kv,
+                  joint_attention_dim=even(choose, 4, 20), axes_dims_rope=(dim // 2, dim // 4, dim // 4),
+                  mlp_ratio=choose.choice([30.0, 24.5]), moe_enabled=choose.random() < 0.8,
+                  dense_moe_strategy=choose.choice(["leave_first_three_and_last_block_dense", "leave_first_three_blocks_dense",
+                                                    "leave_first_block_dense", "all_moe", "all_dense"]),
+                  num_experts=experts, moe_intermediate_dim=even(choose, 4, 20),
+                  capacity_factors=[factor] * layers if flag(choose) else factor)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose)
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, grid[1] * grid[2], config["in_channels"]),
+                    img_shapes=[grid] * batch, encoder_hidden_states=torch.randn(batch, text, config["joint_attention_dim"]),
+                    timestep=times(batch) / 1000)
+
+    return config, inputs
+
+
+NucleusMoEImageTransformer2DModel.draws = 20
+
+
+def LatteTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side, frames = choose.choice([1, 2]), choose.randint(1, 4)
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=choose.randint(2, 5),
+                  out_channels=choose.choice([None, 5]), num_layers=choose.randint(1, 3), cross_attention_dim=heads * dim,
+                  attention_bias=flag(choose), sample_size=8, patch_size=side, activation_fn="gelu-approximate",
+                  norm_type="ada_norm_single", norm_elementwise_affine=flag(choose), caption_channels=even(choose, 4, 20),
+                  video_length=frames)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=side)
+        return dict(samples(batch, (frames, *grid[1:]), text), timestep=times(batch),
+                    hidden_states=torch.randn(batch, config["in_channels"], frames, *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["caption_channels"]))
+
+    return config, inputs
+
+
+def StableAudio3DiTModel(choose):
+    heads, dim = choose.randint(1, 3), 64
+    patch = choose.choice([1, 1, 2])
+    config = dict(io_channels=even(choose, 2, 5), patch_size=patch, embed_dim=heads * dim, depth=choose.randint(1, 3), num_heads=heads,
+                  cond_token_dim=even(choose, 4, 20), global_cond_dim=even(choose, 4, 20), local_add_cond_dim=choose.randint(3, 9),
+                  timestep_features_dim=even(choose, 4, 20), ff_mult=choose.choice([2.0, 4.0]),
+                  num_memory_tokens=choose.choice([0, 3, 5]), use_differential_attention=flag(choose))
+
+    def inputs(choose, model):
+        batch, length, text = choose.randint(1, 2), patch * choose.randint(3, 20), choose.randint(2, 9)
+        local = patch == 1 and flag(choose)
+        return dict(samples(batch, (length, 1, 1), text), conditions=[length if local else 0] * batch,
+                    hidden_states=torch.randn(batch, config["io_channels"], length), timestep=times(batch) / 1000,
+                    encoder_hidden_states=torch.randn(batch, text, config["cond_token_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text, dtype=torch.long),
+                    global_hidden_states=torch.randn(batch, config["global_cond_dim"]),
+                    local_add_cond=torch.randn(batch, config["local_add_cond_dim"], length) if local else None)
+
+    return config, inputs
+
+
+def LongCatAudioDiTTransformer(choose):
+    heads, dim = heads_of(choose)
+    dim = even(choose, 3, 10)
+    config = dict(dit_dim=heads * dim, dit_depth=choose.randint(1, 3), dit_heads=heads, dit_text_dim=even(choose, 4, 20),
+                  latent_dim=even(choose, 2, 6), bias=flag(choose), cross_attn=choose.random() < 0.8,
+                  adaln_type=choose.choice(["global", "local"]), adaln_use_text_cond=flag(choose), long_skip=flag(choose),
+                  text_conv=flag(choose), qk_norm=flag(choose), cross_attn_norm=flag(choose),
+                  use_latent_condition=choose.random() < 0.7, ff_mult=choose.choice([2.0, 4.0, 2.5]))
+
+    def inputs(choose, model):
+        batch, length, text = 1, choose.randint(3, 20), choose.randint(2, 9)
+        prompt = config["use_latent_condition"] and flag(choose)
+        width = heads * dim
+        return dict(samples(batch, (length, 1, 1), text), conditions=[length if prompt else 0] * batch,
+                    differences=depthwise(batch * text * 7 * 4 * width, width) if config["text_conv"] else {},
+                    hidden_states=torch.randn(batch, length, config["latent_dim"]), timestep=times(batch) / 1000,
+                    encoder_hidden_states=torch.randn(batch, text, config["dit_text_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text, dtype=torch.bool),
+                    latent_cond=torch.randn(batch, length, config["latent_dim"]) if prompt else None)
+
+    return config, inputs
+
+
+LongCatAudioDiTTransformer.draws = 20
+
+
+def AnyFlowTransformer3DModel(choose):
+    config, _ = WanTransformer3DModel(choose)
+    for name in ("added_kv_proj_dim", "pos_embed_seq_len"):
+        config.pop(name)
+    side = config["patch_size"][1]
+    config["patch_size"] = (1, side, side)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side)
+        picture = choose.randint(2, 9)
+        shown = config["image_dim"]
+        return dict(samples(batch, grid, [text, picture] if shown else text), hidden_states=torch.randn(batch, grid[0], config["in_channels"], *grid[1:]),
+                    timestep=times(batch).repeat(grid[0], 1).T, r_timestep=times(batch).repeat(grid[0], 1).T,
+                    encoder_hidden_states=torch.randn(batch, text, config["text_dim"]),
+                    encoder_hidden_states_image=torch.randn(batch, picture, shown) if shown else None)
+
+    return config, inputs
+
+
+def HunyuanVideoFramepackTransformer3DModel(choose):
+    config, _ = HunyuanVideoTransformer3DModel(choose)
+    config.update(patch_size=2, patch_size_t=1, image_condition_type=None, has_image_proj=True, has_clean_x_embedder=True,
+                  image_proj_dim=even(choose, 4, 20), out_channels=choose.choice([None, 5]))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, 2)
+        picture, rows, columns = choose.randint(2, 9), *grid[1:]
+        past, past2, past4 = choose.randint(1, 2), choose.randint(1, 3), choose.randint(1, 5)
+        tokens = [-(-frames // patch) * -(-rows // (2 * patch)) * -(-columns // (2 * patch)) for frames, patch in ((past2, 2), (past4, 4))]
+
+        def latents(frames):
+            return torch.randn(batch, config["in_channels"], frames, rows, columns)
+
+        return dict(samples(batch, grid, [text, picture, *tokens]), conditions=[past * rows * columns] * batch,
+                    hidden_states=latents(grid[0]), timestep=times(batch), guidance=torch.ones(batch) * 1000 if config["guidance_embeds"] else None,
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text, dtype=torch.long),
+                    pooled_projections=torch.randn(batch, config["pooled_projection_dim"]),
+                    image_embeds=torch.randn(batch, picture, config["image_proj_dim"]),
+                    indices_latents=torch.arange(grid[0]),
+                    latents_clean=latents(past), indices_latents_clean=torch.arange(past),
+                    latents_history_2x=latents(past2), indices_latents_history_2x=torch.arange(past2),
+                    latents_history_4x=latents(past4), indices_latents_history_4x=torch.arange(past4))
+
+    return config, inputs
+
+
+def ConsisIDTransformer3DModel(choose):
+    config, _ = CogVideoXTransformer3DModel(choose)
+    for name in ("ofs_embed_dim", "patch_size_t", "patch_bias"):
+        config.pop(name)
+    heads, face = 3 * choose.randint(1, 2), flag(choose)
+    width, scales = heads * config["attention_head_dim"], choose.randint(1, 2)
+    config.update(num_attention_heads=heads, num_layers=even(choose, 1, 2), is_train_face=face, cross_attn_interval=choose.choice([1, 2]),
+                  cross_attn_dim_head=even(choose, 2, 5), cross_attn_num_heads=choose.randint(1, 3), LFE_id_dim=even(choose, 4, 20),
+                  LFE_vit_dim=even(choose, 4, 20), LFE_depth=scales * choose.randint(1, 2), LFE_dim_head=even(choose, 2, 5),
+                  LFE_num_heads=choose.randint(1, 3), LFE_num_id_token=choose.randint(1, 4), LFE_num_querie=choose.randint(2, 5),
+                  LFE_output_dim=2 * width // 3, LFE_ff_mult=choose.randint(2, 4), LFE_num_scale=scales)
+    side, rotary = config["patch_size"], config.get("use_rotary_positional_embeddings", False)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side)
+        text = text if rotary else config["max_text_seq_length"]
+        seen = choose.randint(2, 9)
+        return dict(samples(batch, grid, [text, seen] if face else text), timestep=times(batch),
+                    hidden_states=torch.randn(batch, grid[0], config["in_channels"], *grid[1:]),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    id_cond=torch.randn(batch, config["LFE_id_dim"]) if face else None,
+                    id_vit_hidden=[torch.randn(batch, seen, config["LFE_vit_dim"]) for _ in range(scales)] if face else None)
+
+    return config, inputs
+
+
+def everything(outputs):
+    """A loss over all that a class makes: of a video and of its sound."""
+    return [output for output in outputs if output is not None]
+
+
+def LTX2VideoTransformer3DModel(choose):
+    heads, dim = choose.randint(1, 3), 8 * choose.randint(1, 3)
+    s_dim = 4 * choose.randint(2, 5)
+    worded, video_mod, sound_mod = choose.random() < 0.7, flag(choose), flag(choose)
+    config = dict(in_channels=even(choose, 2, 9), out_channels=choose.choice([None, 6]), num_attention_heads=heads,
+                  attention_head_dim=dim, cross_attention_dim=heads * dim, gated_attn=flag(choose), cross_attn_mod=video_mod,
+                  audio_in_channels=even(choose, 2, 9), audio_out_channels=choose.choice([None, 6]),
+                  audio_num_attention_heads=heads, audio_attention_head_dim=s_dim,
+                  audio_cross_attention_dim=heads * s_dim, audio_gated_attn=flag(choose), audio_cross_attn_mod=sound_mod,
+                  num_layers=choose.randint(1, 3), norm_elementwise_affine=flag(choose), caption_channels=even(choose, 4, 20),
+                  attention_bias=flag(choose), attention_out_bias=flag(choose), use_prompt_embeddings=worded,
+                  ff_bias=flag(choose), audio_ff_bias=flag(choose), use_prompt_adaln_single=flag(choose),
+                  use_keyframes_abs_pos_embedding=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True)
+        sound = choose.randint(2, 9)
+        width, s_width = (config["caption_channels"],) * 2 if worded else (heads * dim, heads * s_dim)
+        return dict(samples(batch, grid, [text, sound]), loss=everything,
+                    hidden_states=torch.randn(batch, grid[0] * grid[1] * grid[2], config["in_channels"]),
+                    audio_hidden_states=torch.randn(batch, sound, config["audio_in_channels"]),
+                    encoder_hidden_states=torch.randn(batch, text, width),
+                    audio_encoder_hidden_states=torch.randn(batch, text, s_width), timestep=times(batch), sigma=times(batch),
+                    num_frames=grid[0], height=grid[1], width=grid[2], audio_num_frames=sound)
+
+    return config, inputs
+
+
+LTX2VideoTransformer3DModel.draws = 20
+
+
+def MotifVideoTransformer3DModel(choose):
+    heads, dim = heads_of(choose)
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    shown = choose.choice([None, even(choose, 4, 20)])
+    config = dict(in_channels=choose.randint(2, 6), out_channels=choose.choice([None, 5]), num_attention_heads=heads,
+                  attention_head_dim=dim, num_layers=choose.randint(1, 3), num_single_layers=choose.randint(1, 3),
+                  mlp_ratio=choose.choice([2.0, 4.0]), patch_size=side, patch_size_t=side_frames,
+                  text_embed_dim=even(choose, 4, 20), image_embed_dim=shown, rope_axes_dim=tuple(rope(dim)),
+                  enable_text_cross_attention_dual=flag(choose), enable_text_cross_attention_single=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames)
+        picture = choose.randint(2, 9)
+        return dict(samples(batch, grid, [text, picture] if shown else text), timestep=times(batch).float(),
+                    hidden_states=torch.randn(batch, config["in_channels"], *grid),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_embed_dim"]),
+                    image_embeds=torch.randn(batch, picture, shown) if shown else None)
+
+    return config, inputs
+
+
+def JoyImageEditPlusTransformer3DModel(choose):
+    config, _ = JoyImageEditTransformer3DModel(choose)
+    frames, side, _ = config["patch_size"]
+
+    def inputs(choose, model):
+        batch, shape, text = batch_of(choose)
+        edited = (1, choose.randint(1, 4), choose.randint(1, 4)) if flag(choose) else (0, 0, 0)
+        count, given = shape[1] * shape[2], edited[0] * edited[1] * edited[2]
+        cells = frames * side * side
+        return {"grids": [[frames, side * shape[1], side * shape[2]]] * batch, "texts": [text] * batch,
+                "conditions": [given * cells] * batch, "timestep": times(batch),
+                "hidden_states": torch.randn(batch, count + given, config["in_channels"], frames, side, side),
+                "encoder_hidden_states": torch.randn(batch, text, config["text_dim"]),
+                "shape_list": [[edited, shape] if given else [shape]] * batch}
+
+    return config, inputs
+
+
+def Kandinsky6Transformer3DModel(choose):
+    dim, s_dim = 16 * choose.randint(1, 2), 16
+    side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
+    visual, own = flag(choose), flag(choose)
+    config = dict(in_visual_dim=choose.randint(2, 5), out_visual_dim=choose.randint(2, 5), in_text_dim=even(choose, 4, 20),
+                  in_text_dim2=even(choose, 4, 20), time_dim=even(choose, 5, 20), patch_size=(side_frames, side, side),
+                  model_dim=dim * choose.randint(1, 3), ff_dim=even(choose, 10, 40), num_text_blocks=choose.randint(1, 2),
+                  num_visual_blocks=choose.randint(1, 3), axes_dims=(dim // 2, dim // 4, dim // 4), visual_cond=visual,
+                  in_audio_dim=even(choose, 2, 6), out_audio_dim=even(choose, 2, 6), model_dim_a=32 if own else None,
+                  time_dim_a=18 if own else None, ff_dim_a=20 if own else None,
+                  axes_dims_a=(s_dim // 2, s_dim // 4, s_dim // 4) if own else None, cross_gates=flag(choose),
+                  fix_modulation=not own and flag(choose), visual_token_type_num_embeddings=choose.choice([0, 3]))
+    if own:
+        config["fix_modulation"] = True
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, side, side_frames)
+        sound = choose.randint(2, 9)
+        channels = 2 * config["in_visual_dim"] + 1 if visual else config["in_visual_dim"]
+        return dict(samples(batch, grid, [text, sound]), loss=everything, hidden_states=torch.randn(batch, *grid, channels),
+                    encoder_hidden_states=torch.randn(batch, text, config["in_text_dim"]), timestep=times(batch),
+                    pooled_projections=torch.randn(batch, config["in_text_dim2"]),
+                    audio_hidden_states=torch.randn(batch, sound, config["in_audio_dim"]))
+
+    return config, inputs
+
+
+def Transformer2DModel(choose):
+    config, inputs = PixArtTransformer2DModel(choose)
+    config.update(norm_type="ada_norm_single", activation_fn="gelu-approximate", num_embeds_ada_norm=1000)
+    if config["caption_channels"] is None:
+        config["caption_channels"] = config["cross_attention_dim"]
+    return config, inputs
+
+
+def TransformerTemporalModel(choose):
+    heads, dim = heads_of(choose)
+    channels = 4 * choose.randint(1, 4)
+    config = dict(num_attention_heads=heads, attention_head_dim=dim, in_channels=channels, num_layers=choose.randint(1, 3),
+                  norm_num_groups=4, attention_bias=flag(choose), norm_elementwise_affine=flag(choose),
+                  double_self_attention=flag(choose))
+
+    def inputs(choose, model):
+        batch, grid, _ = batch_of(choose, True)
+        return dict(samples(batch, grid, 0), hidden_states=torch.randn(batch * grid[0], channels, *grid[1:]), num_frames=grid[0])
+
+    return config, inputs
+
+
+TransformerTemporalModel.draws = 20
+
+
+def RFD4ProteinaTransformer(choose):
+    heads, dim = heads_of(choose)
+
+    def some(*names):
+        return [name for name in names if flag(choose)]
+
+    config = dict(nlayers=choose.randint(2, 5), token_dim=heads * dim, nheads=heads, dim_cond=even(choose, 4, 12),
+                  pair_repr_dim=even(choose, 4, 12), latent_dim=even(choose, 2, 6), token_type_emb_dim=even(choose, 2, 6),
+                  t_emb_dim=even(choose, 4, 9), seq_sep_dim=choose.randint(4, 9), xt_pair_dist_dim=choose.randint(4, 9),
+                  feats_seq=["xt_bb_ca", *some("xt_local_latents", "token_type", "chain_centroid_xyz", "rasa_binned", "hotspot",
+                                               "cond_a37coors_nm", "cond_a37coors_internal_nm", "sequence_probabilities",
+                                               "na_ss_state", "coord_group_seq", "secondary_structure", "atom_charge",
+                                               "atomic_element", "chirality")],
+                  feats_cond_seq=["time_emb_bb_ca", *some("time_emb_local_latents", "recycle_remaining", "cath_code")],
+                  feats_pair_repr=["xt_bb_ca_pair_dists", *some("bond_mask", "bond_order", "is_aromatic", "na_ss_pair",
+                                                               "molecule_idx_pair", "molecule_entity_pair",
+                                                               "token_bond_path_length", "canonical_polymer_ordering")],
+                  feats_pair_cond=some("time_emb_bb_ca", "time_emb_local_latents"), update_pair_repr_every_n=choose.randint(1, 3),
+                  tri_mult_c=even(choose, 2, 9), num_sequence_classes=choose.randint(5, 20), num_token_types=choose.randint(4, 9),
+                  recycle_conditioning_dim=choose.randint(1, 3))
+
+    def inputs(choose, model):
+        batch, n = choose.randint(1, 2), choose.randint(4, 12)
+        whole = torch.zeros(batch, n, dtype=torch.long)
+        return {"grids": [[n, n, 1]] * batch, "texts": [0] * batch, "loss": everything, "bb_ca": torch.randn(batch, n, 3),
+                "local_latents": torch.randn(batch, n, config["latent_dim"]), "bb_ca_time": torch.rand(batch),
+                "local_latents_time": torch.rand(batch), "padding_mask": torch.ones(batch, n, dtype=torch.bool),
+                "token_type": whole, "atom37_mask": torch.ones(batch, n, 37),
+                "conditioning": {"is_in_context_conditioning": whole, "supports_local_latent": whole + 1, "molecule_iid": whole,
+                                 "molecule_entity_id": whole,
+                                 "token_bond_path_length": torch.zeros(batch, n, n, dtype=torch.long)}}
 
     return config, inputs
 

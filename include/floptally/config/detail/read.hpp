@@ -10,6 +10,7 @@
 #include <floptally/config/detail/composite_reader.hpp>
 #include <floptally/config/detail/hstu_reader.hpp>
 #include <floptally/config/detail/model_reader.hpp>
+#include <floptally/config/detail/pipeline.hpp>
 #include <floptally/config/detail/unread.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/lists/vector.hpp>
@@ -25,19 +26,12 @@ namespace floptally::detail::pages {
     return config.find("model_type") == nullptr && config.find("_class_name") != nullptr ? "_class_name" : "model_type";
 }
 
-/// Throws for the model_index.json of a pipeline of diffusers: it names its parts, whose configs can be read.
-[[gnu::cold, gnu::noinline]] inline void refuse_pipeline(const fields& config, std::string_view type) {
-    std::string parts;
-    for (std::size_t k = 0; k < config.object().count; ++k) {
-        const config_node& part = config.tree().child(config.object(), k);
-        const bool is_part = part.type == config_node::kind::list && part.count == 2 &&
-                             config.tree().child(part, 1).type == config_node::kind::text;
-        if (is_part) {
-            append_item(parts, text_of({part.key, "/config.json (", config.tree().child(part, 1).text, ")"}));
-        }
-    }
-    if (type.ends_with("Pipeline") && !parts.empty()) {
-        refuse(config.field("_class_name"), {"\"", type, "\" is a pipeline; read its parts one by one: ", parts});
+/// Throws for the model_index.json of a pipeline of diffusers, which is read by the folder that it stands in.
+[[gnu::cold, gnu::noinline]] inline void refuse_pipeline(const fields& config) {
+    const pipeline whole(config.tree());
+    if (whole.is_one()) {
+        refuse(config.field("_class_name"),
+               {"\"", whole.type(), "\" is a pipeline; read its folder, or its parts one by one: ", whole.listed()});
     }
 }
 
@@ -89,7 +83,7 @@ inline void note_unused(const vector<const page*>& given, const library& pages, 
     }
     const std::string_view type = named != nullptr ? std::string_view(named->text) : given.front()->name;
     if (!pages.has(type)) {
-        refuse_pipeline(config, type);
+        refuse_pipeline(config);
         unknown_type(pages, config, type, key);
     }
     const page& read = pages.find(type);

@@ -131,7 +131,7 @@ class page_parser {
         while (!from.at_end() && !from.take("if")) {
             argument word{.name = from.required_word("an argument")};
             if (word.name == "as" || word.name == "from" || word.name == "to") {
-                word.words = from.until_comma();
+                word.words = from.words_of(word.name);
             } else if (word.name == "split") {
                 word.words = from.required_word("how ranks share it");
                 if (!from.at_end() && from.peek() != ',' && !next_is_if(from)) {

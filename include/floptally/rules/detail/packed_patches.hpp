@@ -26,8 +26,20 @@ struct latent_patches {
 /// often a text stands: once in a sample, once for each frame, or once for each place.
 enum class latent_reach : std::uint8_t { sample, frame, place };
 
-/// The streams of tokens of a sample: those of its grid, those of its text, or both.
-enum class token_stream : std::uint8_t { grid = 1, text = 2, joint = 3 };
+/// The streams of tokens of a sample: those of its grid, of its texts and of its conditions.
+/// Streams add up, and a second or a third text may stand there up to three times.
+enum class token_stream : std::uint16_t {
+    grid = 1,
+    text = 2,
+    joint = 3,
+    condition = 4,
+    second = 8,
+    third = 32,
+    fourth = 128
+};
+[[nodiscard]] constexpr token_stream operator+(token_stream a, token_stream b) {
+    return static_cast<token_stream>(static_cast<std::uint16_t>(a) + static_cast<std::uint16_t>(b));
+}
 
 namespace detail {
 
@@ -36,7 +48,12 @@ struct packed_patches {
     std::int32_t side;
     std::int32_t prefix;
     std::int32_t frames;    ///< and 2^16 times the multiple
-    std::int32_t switches;  ///< filled 1; reach 2, 4; queries 8, 16; keys 32, 64
+    std::int32_t switches;  ///< filled 1; reach 2, 4; eight bits of streams from 8 (queries) and from 2048 (keys)
+
+    static constexpr std::uint32_t streams_of_queries = 3;  ///< their first bits
+    static constexpr std::uint32_t streams_of_keys = 11;
+    static constexpr std::uint32_t all_streams = 0xFF;
+    static constexpr std::uint32_t streams_of_cells = 5;  ///< those of the grid and its conditions
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t switched(std::uint32_t first,
                                                                          std::uint32_t most) const {
@@ -66,11 +83,26 @@ struct packed_patches {
                : reach == static_cast<std::uint64_t>(latent_reach::frame) ? token_frames(g)
                                                                           : of_token_frame(g);
     }
-    /// Tokens of some streams, below 2^64; of a sample without a cell only those of its text.
+    /// Tokens of some streams, below 2^64 where the grid has no problem; of a sample without a cell only those of its
+    /// texts.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
         const std::uint64_t own = token_frames(g) * of_token_frame(g);
-        const std::uint64_t some = ((streams & 1) != 0 ? padded(own) : 0) + ((streams & 2) != 0 ? padded(g.keys) : 0);
+        const std::uint64_t some = ((streams & 1) != 0 ? padded(own) : 0) + ((streams & 2) != 0 ? padded(g.keys) : 0) +
+                                   ((streams & 4) != 0 ? padded(g.condition / patch_cells()) : 0) +
+                                   (streams >> 3 & 3) * padded(g.second) + (streams >> 5 & 3) * padded(g.third) +
+                                   ((streams & 128) != 0 ? padded(g.fourth) : 0);
         return some + (own == 0 ? 0U : static_cast<std::uint32_t>(prefix));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t queries() const {
+        return switched(streams_of_queries, all_streams);
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t seen_streams() const {
+        return switched(streams_of_keys, all_streams);
+    }
+    /// The cells of a patch.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t patch_cells() const {
+        const auto patch = static_cast<std::uint64_t>(side);
+        return patch * patch * (static_cast<std::uint32_t>(frames) & 0xFFFFU);
     }
     constexpr void check() const {
         if (side < 1 || (static_cast<std::uint32_t>(frames) & 0xFFFFU) == 0 || multiple() == 0) {
@@ -81,7 +113,11 @@ struct packed_patches {
         if (g.t * g.frame_patches() != 0 && (token_frames(g) == 0 || of_token_frame(g) == 0)) {
             return grid_problem::leaves_nothing;
         }
-        return tokens(g, 3) > max_sequence_length ? grid_problem::too_large : grid_problem::none;
+        if (((queries() | seen_streams()) & 4) != 0 && g.condition % patch_cells() != 0) {
+            return grid_problem::condition_leaves_rest;
+        }
+        const bool is_large = token_frames(g) * of_token_frame(g) > max_sequence_length;
+        return is_large || tokens(g, all_streams) > max_sequence_length ? grid_problem::too_large : grid_problem::none;
     }
 
     /// The numbers of the text form, and back: side, frames, multiple, prefix, filled, and what the rule has besides.
