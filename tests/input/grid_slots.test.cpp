@@ -168,7 +168,8 @@ TEST_CASE("a config of diffusers is read by its class, and what is no class is n
     CHECK(read(R"({"_class_name": 3})") == "_class_name: must be a string, got 3");
     CHECK(read(R"({"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"],
                    "text_encoder": ["transformers", "CLIPTextModel"], "image_encoder": [null, null], "x": 2})") ==
-          "_class_name: \"FluxPipeline\" is a pipeline; read its parts one by one: text_encoder/config.json "
+          "_class_name: \"FluxPipeline\" is a pipeline; read its folder, or its parts one by one: "
+          "text_encoder/config.json "
           "(CLIPTextModel), transformer/config.json (FluxTransformer2DModel)");
     CHECK(read(R"({"num_layers": 3})").starts_with("model_type: is missing"));
 }

@@ -3,6 +3,12 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import json
+import os
+import pathlib
+import re
 from typing import Any
 
 import pytest
@@ -48,3 +54,68 @@ def test_a_missing_text_is_an_error() -> None:
         model.flops(grid_thw=[(1, 8, 4)])
     with pytest.raises(floptally.Error, match="must be one, or one for each grid_thw"):
         model.flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], encoder_lengths_padded=[7, 8])
+
+
+FLUX: dict[str, Any] = {
+    "_class_name": "FluxTransformer2DModel", "in_channels": 64, "num_layers": 19, "num_single_layers": 38,
+    "attention_head_dim": 128, "num_attention_heads": 24, "joint_attention_dim": 4096, "pooled_projection_dim": 768,
+    "guidance_embeds": True,
+}
+CLIP: dict[str, Any] = {
+    "architectures": ["CLIPTextModel"], "model_type": "clip_text_model", "hidden_size": 768, "intermediate_size": 3072,
+    "num_hidden_layers": 12, "num_attention_heads": 12, "vocab_size": 49408, "max_position_embeddings": 77,
+}
+
+
+def write_pipeline(folder: pathlib.Path) -> None:
+    index = {"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"],
+             "text_encoder": ["transformers", "CLIPTextModel"], "vae": ["diffusers", "AutoencoderKL"]}
+    for name, config in (("model_index.json", index), ("transformer/config.json", FLUX), ("text_encoder/config.json", CLIP)):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(json.dumps(config))
+
+
+def test_pictures_to_edit_stand_with_the_picture_that_is_made() -> None:
+    model = floptally.cost(FLUX)
+    edited = model.flops(grid_thw=[(1, 8, 8)], encoder_lengths=[7], condition_grid_thw=[(1, 4, 4), (1, 2, 3)])
+    assert edited.total == model.flops(grid_thw=[(1, 1, 64 + 16 + 6)], encoder_lengths=[7]).total
+    with pytest.raises(floptally.Error, match="condition_grid_thw: SD3Transformer2DModel takes no grids beside"):
+        floptally.cost(SD3).flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], condition_grid_thw=[(1, 4, 4)])
+
+
+def test_a_class_of_several_texts_has_a_number_of_each() -> None:
+    model = floptally.cost({
+        "_class_name": "LTX2VideoTransformer3DModel", "num_attention_heads": 2, "attention_head_dim": 8, "cross_attention_dim": 16,
+        "audio_num_attention_heads": 2, "audio_attention_head_dim": 8, "audio_cross_attention_dim": 16, "num_layers": 1,
+    })
+    both = model.flops(grid_thw=[(2, 4, 4), (1, 4, 4)], encoder_lengths=[7, 5, 3, 2])
+    one = [model.flops(grid_thw=[grid], encoder_lengths=texts).total for grid, texts in (((2, 4, 4), [7, 5]), ((1, 4, 4), [3, 2]))]
+    assert both.total == sum(one)
+    with pytest.raises(floptally.Error, match=re.escape("encoder_lengths: must be 2 for each grid_thw (1), got 1")):
+        model.flops(grid_thw=[(2, 4, 4)], encoder_lengths=[7])
+
+
+def test_a_pipelines_folder_is_read_by_its_parts(tmp_path: pathlib.Path) -> None:
+    write_pipeline(tmp_path)
+    alone, encoder = floptally.cost(FLUX), floptally.cost(CLIP)
+    whole = floptally.cost(tmp_path)
+    sample: dict[str, Any] = {"grid_thw": [(1, 8, 8)], "encoder_lengths": [7]}
+    assert whole.flops(**sample).total == alone.flops(**sample).total
+    assert "text_encoder (CLIPTextModel)" in whole.notes[-1]
+    both = floptally.cost(tmp_path, parts=["transformer", "text_encoder"])
+    assert both.parameters == alone.parameters + encoder.parameters
+    frozen = encoder.flops(lengths=[9], plan=floptally.Plan(phase="forward"))
+    assert both.flops(**sample, lengths=[9]).total == alone.flops(**sample).total + frozen.total
+    with pytest.raises(floptally.Error, match="parts: \"unet\" is no part of FluxPipeline"):
+        floptally.cost(tmp_path, parts=["unet"])
+
+
+def test_the_example_of_the_docs_runs(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = pathlib.Path(__file__).resolve().parents[2] / "docs/counting.md"
+    (example,) = [block for block in re.findall("```python\n(.*?)```", page.read_text(), re.DOTALL) if "FLUX.1-dev" in block]
+    write_pipeline(tmp_path / "FLUX.1-dev")
+    monkeypatch.chdir(tmp_path)
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile(example, os.fspath(page), "exec"), {})
+    assert 0.2 < float(printed.getvalue()) < 0.7

@@ -974,8 +974,9 @@ def LongCatAudioDiTTransformer(choose):
         batch, length, text = 1, choose.randint(3, 20), choose.randint(2, 9)
         prompt = config["use_latent_condition"] and flag(choose)
         width = heads * dim
+        read = config["cross_attn"] or config["adaln_use_text_cond"]
         return dict(samples(batch, (length, 1, 1), text), conditions=[length if prompt else 0] * batch,
-                    differences=depthwise(batch * text * 7 * 4 * width, width) if config["text_conv"] else {},
+                    differences=depthwise(batch * text * 7 * 4 * width, width) if config["text_conv"] and read else {},
                     hidden_states=torch.randn(batch, length, config["latent_dim"]), timestep=times(batch) / 1000,
                     encoder_hidden_states=torch.randn(batch, text, config["dit_text_dim"]),
                     encoder_attention_mask=torch.ones(batch, text, dtype=torch.bool),
@@ -984,7 +985,7 @@ def LongCatAudioDiTTransformer(choose):
     return config, inputs
 
 
-LongCatAudioDiTTransformer.draws = 20
+LongCatAudioDiTTransformer.draws = 30
 
 
 def AnyFlowTransformer3DModel(choose):
@@ -1220,6 +1221,9 @@ def RFD4ProteinaTransformer(choose):
                                  "token_bond_path_length": torch.zeros(batch, n, n, dtype=torch.long)}}
 
     return config, inputs
+
+
+RFD4ProteinaTransformer.draws = 12
 
 
 # ---- UNets ----
