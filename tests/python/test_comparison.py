@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import pathlib
 import re
 import subprocess
 import sys
@@ -71,3 +72,49 @@ def test_what_is_missing_or_wrong_is_named(arguments: dict[str, Any], message: s
     with pytest.raises(floptally.Error) as problem:
         MODEL.compare(**arguments, **BATCH)
     assert re.search(message, str(problem.value))
+
+
+def log_of(total: int, steps: int = 20) -> str:
+    """Lines of Megatron-LM, of steps of 64 of such batches on eight GPUs, each of another speed."""
+    lines = ["building the model"]
+    for step in range(steps):
+        seconds = 4 + 0.137 * step
+        rate = total * 64 / seconds / 8 / 1e12
+        lines.append(f" iteration {step}/20 | elapsed time per iteration (ms): {1000 * seconds:.1f} | throughput per GPU "
+                     f"(TFLOP/s/GPU): {rate:.1f} | global batch size: {64 * 2:5d} | lm loss: 1.9E+00 |")  # fmt: skip
+    return "\n".join(lines)
+
+
+def test_a_log_is_of_the_convention_that_gives_its_lines(tmp_path: pathlib.Path) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(log_of(MODEL.total(convention="palm", **BATCH)))
+    made = MODEL.compare(log=path, gpus=8, **BATCH)
+    assert [(one.name, one.lines) for one in made.matches] == [("palm", 20), ("nanogpt", 20)]
+    mean = sum(64 * made.exact / (4 + 0.137 * step) / 8 / 1e12 for step in range(20)) / 20
+    assert made.exact_tflops_per_gpu == pytest.approx(mean, rel=0.2)
+    seconds = sum(4 + 0.137 * step for step in range(20))
+    assert made.exact_tflops_per_gpu == pytest.approx(20 * 64 * made.exact / seconds / 8 / 1e12, rel=1e-6)
+    command = [sys.executable, "-m", "floptally", "compare", "--config", str(CONFIG), "--lengths", "8192,300",
+               "--row-length", "8192", "--log", str(path), "--gpus", "8"]  # fmt: skip
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == str(made)
+    assert "palm, useful:" in str(made) and "20 of 20 lines" in str(made) and "exactly" in str(made)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "text", "message"),
+    [
+        ({"gpus": 8}, "nothing\n", "log: has no line with a rate among 1"),
+        ({}, "seconds: 1, TFLOP/s/device: 3", "gpus: is missing"),
+        ({"gpus": 8, "seconds": 3}, "", "log: says rates and seconds itself"),
+        ({"gpus": 8, "observed": "3TFLOP/s"}, "", "log: says rates and seconds itself"),
+    ],
+)
+def test_a_log_that_says_nothing_is_an_error(
+    tmp_path: pathlib.Path, arguments: dict[str, Any], text: str, message: str
+) -> None:
+    path = tmp_path / "train.log"
+    path.write_text(text)
+    with pytest.raises(floptally.Error, match=message):
+        MODEL.compare(log=path, **arguments, **BATCH)
+    with pytest.raises(floptally.Error, match="log: cannot read"):
+        MODEL.compare(log=tmp_path / "absent", gpus=8, **BATCH)

@@ -14,7 +14,8 @@ import numpy as np
 import pytest
 
 import floptally
-from floptally import Meter
+from conftest import SOURCE
+from floptally import Meter, callbacks
 
 
 def meter_of(cost: floptally.Cost, **options: Any) -> Meter:
@@ -446,3 +447,29 @@ def test_f34_a_tensor_is_read_by_dlpacks_table_of_functions(mistral: floptally.C
             meter.add(cu_seqlens=wrong)
     meter.end_step(seconds=1.0)
     assert meter.run.tokens == 18000
+
+
+def test_a_second_convention_is_shown_beside() -> None:
+    windowed = floptally.cost(SOURCE / "examples" / "data" / "mistral-7b-v0.1.json")
+    for name in ("megatron", "maxtext", "palm"):
+        meter = floptally.Meter(windowed, gpus=1, peak_tflops=989.0, beside=name)
+        alone = floptally.Meter(windowed, gpus=1, peak_tflops=989.0, convention=name)
+        for each in (meter, alone):
+            with each.step(seconds=2.0):
+                each.add(lengths=[9000, 300], row_length=9000)
+        assert meter.beside == name and alone.beside is None
+        shown, expected = meter.scalars("run"), alone.scalars("run")
+        assert shown[f"train/mfu_{name}_pct"] == expected["train/mfu_pct"]
+        assert shown[f"train/tflops_{name}_padded_per_gpu"] == expected["train/tflops_padded_per_gpu"]
+        assert meter.run.useful == windowed.total(lengths=[9000, 300])
+        assert f'floptally_beside_flops_total{{convention="{name}",view="useful"}} {alone.run.useful}' in (
+            meter.to_open_metrics()
+        )
+        assert callbacks.postfix(meter).endswith(
+            f"| {name} {expected['train/mfu_pct']:.1f}% | {expected['train/tflops_per_gpu']:.0f} TFLOP/s"
+        )
+        again = pickle.loads(pickle.dumps(meter))
+        assert again.scalars("run") == shown
+        resumed = floptally.Meter(windowed, gpus=1, peak_tflops=989.0, beside=name)
+        resumed.load_state_dict(meter.state_dict())
+        assert resumed.scalars("run") == shown

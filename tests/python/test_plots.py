@@ -488,3 +488,24 @@ def test_f79_the_useful_number_stands_at_the_end_of_the_useful_bar() -> None:
                 stacked = any(one.get_y() == bar.get_y() and one.get_x() > 0 and one.get_width() > 0 for one in axes.patches)
                 assert box.x0 > right and (right - left < box.width + 12 or not stacked)
         assert inside >= 1
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_a_comparison_is_bars_of_its_terms(theme: Any, tmp_path: Path) -> None:
+    made = floptally.cost(CONFIG).compare(lengths=[9000, 512], observed="1.1PFLOP")
+    figure = made.plot(theme=theme, path=tmp_path / "made.png")
+    assert (tmp_path / "made.png").stat().st_size > 10_000
+    axes = figure.axes[0]
+    names = [label.get_text() for label in axes.get_yticklabels()]
+    totals = [made.conventions[name].total for name in names]
+    assert totals == sorted(totals) and len(names) == len(made.conventions)
+    ends = dict.fromkeys(range(len(names)), 0.0)
+    for bar in axes.patches:
+        ends[round(bar.get_y() + bar.get_height() / 2)] += bar.get_width()
+    for row, name in enumerate(names):
+        assert ends[row] == pytest.approx(100 * (made.conventions[name].total / made.exact - 1), abs=1e-9), name
+    said = {text.get_text() for legend in figure.legends for text in legend.get_texts()}
+    assert said == {term for line in made.conventions.values() for term in line.terms}
+    assert "dashed: 1.1PFLOP" in figure.get_supxlabel()
+    with pytest.raises(floptally.Error, match="made: must be a Comparison"):
+        plots.comparison({})

@@ -66,6 +66,7 @@ from ._shares import (
     StateBytes,
     StepModule,
 )
+from ._verify import Verification, VerifiedComponent, verify
 from ._waterfall import (
     ComparedComponent,
     ComponentLine,
@@ -135,6 +136,8 @@ __all__ = [
     "TimedPass",
     "TokenSplit",
     "Totals",
+    "Verification",
+    "VerifiedComponent",
     "View",
     "Waterfall",
     "WaterfallLine",
@@ -159,6 +162,7 @@ __all__ = [
     "snapshot_name",
     "state_bytes",
     "utilize",
+    "verify",
 ]
 
 

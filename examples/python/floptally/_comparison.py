@@ -5,9 +5,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._report import Report
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from .plots._figure import PathLike, ThemeName
 
 
 @dataclass(frozen=True)
@@ -24,11 +29,15 @@ class ComparedConvention:
 
 @dataclass(frozen=True)
 class ObservedMatch:
-    """A convention and a view ("useful", "padded", "executed"), and the FLOPs that they give the step."""
+    """A convention and a view ("useful", "padded", "executed"), and the FLOPs that they give the step.
+
+    lines: of a log, how many it gives; 1 of a number.
+    """
 
     name: str
     view: str
     total: int
+    lines: int = 1
 
 
 class Comparison(Report):
@@ -59,7 +68,7 @@ class Comparison(Report):
 
     @property
     def matches(self) -> list[ObservedMatch]:
-        """Conventions that give the observed number to its last digit; empty where none was given."""
+        """Conventions that give the observed number, or most lines of the log, to the last digit; empty where none does."""
         return [_match(found) for found in self._found.get("observed", {}).get("matches", [])]
 
     @property
@@ -68,9 +77,21 @@ class Comparison(Report):
         observed = self._found.get("observed")
         return _match(observed["nearest"]) if observed else None
 
+    @property
+    def exact_tflops_per_gpu(self) -> float | None:
+        """What the rate of a log would be by exact, in TFLOP/s of one GPU; None where no log was given."""
+        log = self._found.get("observed", {}).get("log")
+        return float(log["exact_tflops_per_gpu"]) if log else None
+
+    def plot(self, *, theme: ThemeName = "light", path: PathLike | None = None, **options: Any) -> Figure:
+        """The picture, by `floptally.plots.comparison`."""
+        from .plots import comparison
+
+        return comparison(self, theme=theme, path=path, **options)
+
     def __repr__(self) -> str:
         return f"<Comparison of {self._found['model_type']}: {len(self._found['conventions'])} conventions>"
 
 
 def _match(found: dict[str, Any]) -> ObservedMatch:
-    return ObservedMatch(found["name"], found["view"], int(found["total"]))
+    return ObservedMatch(found["name"], found["view"], int(found["total"]), int(found.get("lines", 1)))

@@ -356,6 +356,7 @@ class Cost:
         *,
         convention: ConventionName | None = None,
         observed: str | None = None,
+        log: str | PathLike[str] | None = None,
         seconds: float | None = None,
         gpus: int | None = None,
         accelerator: str | Accelerator | None = None,
@@ -367,6 +368,7 @@ class Cost:
         lengths: Integers | None = None,
         row_length: int | None = None,
         encoder_lengths: Integers | None = None,
+        encoder_lengths_padded: Integers | None = None,
         cu_seqlens: Integers | None = None,
         cu_seqlens_padded: Integers | None = None,
         cu_seqlens_real: Integers | None = None,
@@ -375,6 +377,7 @@ class Cost:
         new_tokens: NewTokens | None = None,
         sequences: HstuSequences | None = None,
         grid_thw: Grids | None = None,
+        grid_thw_padded: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -387,7 +390,9 @@ class Cost:
             convention: the only one that is listed; all where it is not given.
             observed: a number from a dashboard with its unit: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or
                 "40.7%" (an MFU).
-            seconds, gpus: of the step, for a rate and for an MFU.
+            log: the path of a trainer's log whose steps are this batch, or as many of its sequences as the log says: of
+                Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples or nanochat.
+            seconds, gpus: of the step, for a rate and for an MFU; a log says its seconds itself.
             accelerator, peak_tflops, peak_kind, precision, clock_mhz: the peak of an MFU, as in `Breakdown.measure`.
             plan: what runs and what trains; a step that trains everything where it is not given.
             lengths, …, tally: as in `Cost.flops`. A tally must have been built for all conventions.
@@ -520,6 +525,11 @@ class Cost:
     @property
     def rows(self) -> list[Row]:
         """Its rows: FLOPs of a unit of a statistic each."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the cost as a file that load() reads in a millisecond: what from_torch took a minute for."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Cost:
+        """A cost that save() wrote. Error where it is of another version, or not as it was written."""
     def keep(self, word: Mask) -> Cost:
         """This model, whose tallies and meters keep a word that it does not count: Mask.measured("loss_tokens")."""
     @property
@@ -1175,7 +1185,8 @@ class Meter:
     over it, and peak_kind says what it is (datasheet, boost, measured). clock_mhz: that of the accelerator's boost
     peak. clock: any function that returns seconds. precisions: what runs in another precision than `precision`, by
     component and by layer: "mlp=fp8,@1-30=fp8" (layers 1 to 30); scalars then have mfu_mixed_pct and its denominator,
-    mixed_peak_tflops.
+    mixed_peak_tflops. beside: a second convention, whose numbers scalars then have too, under its name: mfu_megatron_pct,
+    tflops_megatron_per_gpu, and both _padded.
 
         with meter.step():
             for batch in microbatches:
@@ -1199,6 +1210,7 @@ class Meter:
         precisions: str | None = None,
         peak_kind: PeakKind | None = None,
         clock_mhz: float | None = None,
+        beside: ConventionName | Convention | None = None,
     ) -> None: ...
     def begin_step(self) -> None:
         """Opens a step, and its clock."""
@@ -1375,6 +1387,9 @@ class Meter:
     @property
     def convention(self) -> ConventionName:
         """The name of the convention that it counts by."""
+    @property
+    def beside(self) -> str | None:
+        """The name of the second convention, where it shows one."""
     @property
     def gpus(self) -> int:
         """GPUs whose peak the rates are of: all that work on the sequences counted."""

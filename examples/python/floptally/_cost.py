@@ -169,6 +169,8 @@ def architecture_of(model: Any) -> str:
     for kind in type(model).__mro__:
         if kind.__module__.startswith("transformers.models.") and not kind.__name__.endswith("PreTrainedModel"):
             return kind.__name__
+        if kind.__module__.startswith("diffusers.models."):
+            return kind.__name__
     return type(model).__name__
 
 
@@ -177,16 +179,15 @@ def cost_of_module(model: Any, read: Any) -> Cost:
     adapters = is_peft(given)
     base = unwrapped(given.get_base_model() if adapters else given)
     config = getattr(base, "config", None)
+    if is_diffusion(base):
+        return read_or_say({**config, "_class_name": architecture_of(base)}, read)
     if config is None or not hasattr(config, "to_dict"):
         raise Error(
             "config",
             f"{type(base).__name__} is a torch.nn.Module without a configuration of transformers: {COUNT_IT}",
         )
     kind = architecture_of(base)
-    try:
-        made: Cost = read({**config.to_dict(), "architectures": [kind]})
-    except Error as problem:
-        raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
+    made = read_or_say({**config.to_dict(), "architectures": [kind]}, read)
     if adapters:
         return made.planned(_core.Plan(weights=settings_of(given, base, made)))
     frozen = sum(one.numel() for one in base.parameters() if not one.requires_grad)
@@ -199,6 +200,20 @@ def cost_of_module(model: Any, read: Any) -> Cost:
             stacklevel=3,
         )
     return made
+
+
+def read_or_say(fields: dict[str, Any], read: Any) -> Cost:
+    """The cost of a module by its config; where that cannot be read, what counts it all the same."""
+    try:
+        made: Cost = read(fields)
+    except Error as problem:
+        raise Error(problem.field, f"{problem.problem}. {COUNT_IT}") from None
+    return made
+
+
+def is_diffusion(model: Any) -> bool:
+    """True for a class of diffusers, whose configuration is a dict, and its class what names it."""
+    return any(kind.__name__ == "ConfigMixin" and kind.__module__.startswith("diffusers.") for kind in type(model).__mro__)
 
 
 def warn_of_adapters(config: Any) -> None:

@@ -18,13 +18,16 @@ import contextlib
 import inspect
 import math
 import re
+import sys
+import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ._core import Cost, Error, Mask
-from ._cost import cost, unwrapped
+from ._cost import cost, is_diffusion, unwrapped
+from ._parts import names_of
 from ._torch_rows import GRIDS, Names, Series, Size, Table, shown
 
 if TYPE_CHECKING:
@@ -40,6 +43,7 @@ KEYS = (40, 56, 72, 61)
 FAR = (131101, 65536, 32768, 16384, 8192, 4096, 2048, 1024, 512, 256)
 LOOPED = (256,)  #: where it loops over tokens
 DENSE = 2047  #: where a mask whose rows could not be asked is looked at whole
+MANY_OPERATORS = 4000  #: a step of so many checks the fit far beyond and with another batch, and not between
 GRID_SIZES = ((4, 6), (6, 5), (8, 7), (5, 9), (3, 4))
 
 
@@ -55,6 +59,7 @@ def from_torch(
     terms: Mapping[str, str] | None = None,
     formulas: Mapping[Any, Callable[..., int]] | None = None,
     real: bool = False,
+    progress: bool | Callable[[str], object] | None = None,
 ) -> Cost:
     """The cost of a PyTorch model, also of one that no config describes.
 
@@ -81,7 +86,8 @@ def from_torch(
         lengths: five lengths or more: three to fit, others to check. Where a model counts by chunks, multiples of them:
             the cost then holds for such lengths.
         components: names of components, by patterns of module names or as a function of them. Default: the module's
-            name with ``*`` for a layer's index; above 39 characters ``..`` stands for parts of it.
+            name with ``*`` for a layer's index; above 39 characters ``..`` stands for parts of it. Of modules of diffusers
+            and timm the names that a page would have, where the module's name says which: ``attention.qkv``, ``mlp``.
         depth: cuts module names to so many parts, so that modules of one parent are one component.
         terms: terms of products of weights (``"router"``, ``"lm_head"``, …), by patterns of module names. Default:
             ``lm_head`` after the last layer, ``preprocessing`` before the first, ``router`` where experts stand beside.
@@ -91,6 +97,8 @@ def from_torch(
             operator of the backward too. Those of ``torch.utils.flop_counter.register_flop_formula`` are known anyway.
         real: run real steps on a copy of the model, with its numbers, where what runs depends on data: the sum over
             experts may fit where each of them does not. Costs the time and memory of as many training steps.
+        progress: a function that is called with a line before each step that runs, or True for standard error. Default:
+            standard error, where it is a terminal and more than three seconds have passed.
 
     Returns:
         A cost as ``floptally.cost`` gives it. Its notes say which convention reproduces FlopCounterMode.
@@ -114,6 +122,9 @@ def from_torch(
     prepare_transformers(copy, real)
     make_inputs, arity = sized_inputs(example_inputs)
     given = given_masks(masks)
+    tell = Progress(progress)
+    if components is None and type(model).__module__.split(".")[0] in ("diffusers", "timm"):
+        components = known_component
     windows, longest = positions_of(copy, given)
     if any(isinstance(module, torch.nn.RNNBase) for module in copy.modules()):
         longest = min(longest, max(LENGTHS))  # which run token by token
@@ -128,9 +139,11 @@ def from_torch(
         return run(most_operators, by_example)
 
     steps: list[_torch_trace.Step] = []
+    between: list[Size] = []  # sizes that check the fit once more, where nothing runs far beyond
     with torch.random.fork_rng(devices=[], enabled=real):
         while len(steps) < len(sizes):
             size = sizes[len(steps)]
+            tell(f"step {len(steps) + 1} of {len(sizes)}: {shown(size, arity)}")
             try:
                 steps.append(step(size))
             except Error:
@@ -141,14 +154,19 @@ def from_torch(
                     steps.clear()
                     continue
                 raise not_running(copy, problem, shown(size, arity), real) from problem
+            if len(steps) == 1 and steps[0].operators > MANY_OPERATORS and lengths is None and arity > 1:
+                between, sizes[fitted : fitted + 2] = sizes[fitted : fitted + 2], []
     if not any(product.backward for product in steps[0].products):
         raise Error("model", no_backward(steps[0]))
-    far = FarStep(step, sizes, steps, far_sizes(arity, lengths, longest, real))
+    candidates = far_sizes(arity, lengths, longest, real)
+    far = FarStep(step, sizes, steps, candidates, lambda size: tell(f"far beyond: {shown(size, arity)}"))
+    tell("fitting")
     if not far.ran and arity > 1:
-        size = (3, *sizes[fitted][1:])
-        steps.append(step(size))
-        sizes.append(size)
-    supposed = [f"what runs depends on data: {one}" for one in sorted(set().union(*(one.supposed for one in steps)))]
+        for size in (*between, (3, *(between or sizes[fitted:])[0][1:])):
+            steps.append(step(size))
+            sizes.append(size)
+    supposed = lengths_said(example_inputs, arity)
+    supposed += [f"what runs depends on data: {one}" for one in sorted(set().union(*(one.supposed for one in steps)))]
     names = Names(copy, components, depth)
 
     def made(notes: Sequence[str], chunks: Sequence[int] = ()) -> Cost:
@@ -159,6 +177,11 @@ def from_torch(
         seen.check()
         return cost
 
+    if is_diffusion(model):
+        with contextlib.suppress(Error):
+            cost(model)  # type: ignore[arg-type]
+            kind = type(model).__name__
+            supposed.append(f"{kind} has a page: floptally.cost(model) counts it at once, by grids and texts")
     try:
         return made(supposed + far.notes)
     except Error as problem:
@@ -174,6 +197,37 @@ def from_torch(
             raise
         far.take_back()
         return made([f"holds up to length {max(size[1] for size in sizes)} only, {problem}", *supposed])
+
+
+class Progress:
+    """Says what runs: by a function, or on standard error."""
+
+    def __init__(self, how: bool | Callable[[str], object] | None) -> None:
+        self.how = how
+        self.began = time.monotonic()
+
+    def __call__(self, text: str) -> None:
+        seconds = time.monotonic() - self.began
+        if callable(self.how):
+            self.how(text)
+        elif self.how or (self.how is None and seconds > 3 and sys.stderr.isatty()):
+            print(f"floptally.from_torch: {text} ({seconds:.0f} s)", file=sys.stderr, flush=True)
+
+
+def known_component(module: str) -> str:
+    """The name that a page has for what a module does; its own, layers folded, where its name does not say."""
+    folded = ".".join("*" if part.isdigit() else part for part in module.split("."))
+    return next(iter(names_of(folded)), folded)
+
+
+def lengths_said(example: Any, arity: int) -> list[str]:
+    """A note of what the keywords of a batch stand for, by the names of the callable's parameters."""
+    if arity not in (2, 3) or not callable(example):
+        return []
+    names = [one.name for one in inspect.signature(example).parameters.values()][1:arity]
+    keywords = ("lengths", "encoder_lengths")
+    said = [f"{key}= are {name}" for key, name in zip(keywords, names) if name not in ("length", "keys")]
+    return [", ".join(said)] if said else []
 
 
 def chunks_of(model: torch.nn.Module) -> list[int]:
@@ -200,7 +254,12 @@ class FarStep:
     another one that sees masks whole. `notes` say what did not run."""
 
     def __init__(
-        self, step: Callable[..., Any], sizes: list[Size], steps: list[Any], candidates: Sequence[Size]
+        self,
+        step: Callable[..., Any],
+        sizes: list[Size],
+        steps: list[Any],
+        candidates: Sequence[Size],
+        tell: Callable[[Size], None],
     ) -> None:
         from ._torch_trace import TooLong
 
@@ -213,6 +272,7 @@ class FarStep:
         left = list(candidates)
         while left and not self.ran:
             size = left.pop(0)
+            tell(size)
             try:
                 self.add(size, step(size, most if size[1] not in LOOPED else 4 * most))
             except TooLong:

@@ -195,7 +195,7 @@ class Names:
     def component(self, module: str) -> str:
         """The whole name of a module's component, of any length."""
         if callable(self.components):
-            return self.components(module)
+            return self.components(module) or self.root
         folded = self.folded(module)
         for pattern, name in (self.components or {}).items():
             if fnmatchcase(module, pattern) or fnmatchcase(folded, pattern):

@@ -72,6 +72,10 @@ void bind_costs(py::module_& module) {
         }
         return model_cost(floptally::with_muon(c.model(), to_plan(given["plan"], c), how), c.plan());
     });
+    method(type, "save",
+           [](py::handle self, const arguments& given) { package_attribute("_saved", "save")(self, given["path"]); });
+    static_method(type, "load",
+                  [](const arguments& given) { return package_attribute("_saved", "load")(given["path"]); });
     property(type, "plan", [](const model_cost& c) { return c.plan(); });
     method(type, "planned", [](const model_cost& c, const arguments& given) {
         return c.with_plan(given.as<const training_plan&>("plan"));

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <filesystem>
+#include <fstream>
+
 #include <floptally/balance/sample_loads.hpp>
 #include <floptally/conventions/comparison.hpp>
 #include <floptally/input/input_padding.hpp>
@@ -136,9 +139,26 @@ py::tuple comparison_of(const model_cost& model, const arguments& given) {
         step.peak_tflops = peak_of(given).tflops;
     }
     const py::object only = given["convention"];
-    const comparison_report made = floptally::comparison_of(
-        model.model().model_type, all, counted.counted(model.model(), all.masks()),
-        only.is_none() ? std::string_view() : to_convention(only).name, given.some_text("observed").value_or(""), step);
+    const std::string_view name = only.is_none() ? std::string_view() : to_convention(only).name;
+    const tally batch = counted.counted(model.model(), all.masks());
+    const auto compared = [&] {
+        const py::handle log = given.some("log");
+        if (!log) {
+            return floptally::comparison_of(model.model().model_type, all, batch, name,
+                                            given.some_text("observed").value_or(""), step);
+        }
+        if (seconds || given.some("observed")) {
+            throw error("log", "says rates and seconds itself; give it without observed and seconds");
+        }
+        const auto path = py::module_::import("os").attr("fsdecode")(log).cast<std::string>();
+        std::ifstream lines(path);
+        if (!lines || std::filesystem::is_directory(path)) {
+            throw error("log", "cannot read \"" + path + "\"");
+        }
+        return floptally::comparison_of(model.model().model_type, all, batch, name,
+                                        observed_log_of(lines, batch, step));
+    };
+    const comparison_report made = compared();
     return py::make_tuple(to_json(made).dump(), to_table(made), table_json(floptally::table_of(made)));
 }
 

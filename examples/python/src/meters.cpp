@@ -260,9 +260,21 @@ class held_meter {
     py::dict keywords;  ///< that it was made with, for a pickle
 
   private:
+    /// The model, and in its tallies what the convention that is shown beside needs besides.
+    static model_cost with_words_of(const py::object& beside, const model_cost& measured, const training_plan& plan) {
+        if (beside.is_none()) {
+            return measured;
+        }
+        model_config wider = measured.model();
+        for (const mask& needed : measured.folded(to_convention(beside), plan)->counter.masks()) {
+            wider.cost.keep(needed);
+        }
+        return model_cost(std::move(wider), measured.plan());
+    }
+
     held_meter(const model_cost& measured, const py::object& how, const py::object& plan, const arguments& given)
-        : model(measured),
-          as(measured.folded(to_convention(how), to_plan(plan, measured))),
+        : model(with_words_of(given["beside"], measured, to_plan(plan, measured))),
+          as(model.folded(to_convention(how), to_plan(plan, measured))),
           of(as->counter, to_hardware(given), to_rank_sum(given["reduce"], as->counter),
              [] { return 0.0; }),  // its steps are given their seconds
           keywords(given.named()),
@@ -270,6 +282,9 @@ class held_meter {
         if (const auto precisions = precisions_of(given, of.hardware().accelerator)) {
             of.runs_in(
                 mixed_precision(of.model(), model.model().parts, as->plan, *precisions, of.hardware().peak_tflops));
+        }
+        if (const py::handle beside = given.some("beside")) {
+            of.shows_beside(measured.folded(to_convention(beside), as->plan)->counter);
         }
     }
 
@@ -492,6 +507,9 @@ void bind_meters(py::module_& module) {
     property(type, "cost", [](const held_meter& m) { return m.model; });
     property(type, "plan", [](const held_meter& m) { return m.as->plan; });
     property(type, "convention", [](const held_meter& m) { return std::string(m.of.model().counted_as().name); });
+    property(type, "beside", [](const held_meter& m) {
+        return m.of.beside() ? std::optional(std::string(m.of.beside()->counted_as().name)) : std::nullopt;
+    });
     property(type, "gpus", [](const held_meter& m) { return m.of.hardware().gpus; });
     property(type, "peak_tflops", [](const held_meter& m) { return m.of.hardware().peak_tflops; });
     property(type, "accelerator", [](const held_meter& m) { return m.of.hardware().accelerator; });

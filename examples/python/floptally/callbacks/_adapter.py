@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import WeakKeyDictionary, proxy
 
-from .. import Error, Meter, Tally
+from .. import Error, Meter, Tally, Verification, verify
 from .._later import Arguments, Copy
 from ._batches import Sides, arguments_of, batch_arguments, named, read_of
 from ._names import BATCH_KEYS
@@ -24,12 +24,21 @@ _OF_TIME = ("step_seconds", "steps")
 
 
 def postfix(meter: Meter) -> str:
-    """The run so far in a few characters: "MFU 41.2% | 410 TFLOP/s" of one GPU. Empty before the first step."""
+    """The run so far in a few characters: "MFU 41.2% | 410 TFLOP/s" of one GPU, and by the convention that the meter shows
+    beside "| megatron 42.9% | 427 TFLOP/s". Empty before the first step."""
     done = meter.run
     if done.steps == 0:
         return ""
-    rate = done.tflops_per_gpu
-    return f"MFU {100 * done.mfu:.1f}% | {rate:.{0 if rate >= 99.95 else 1 if rate >= 9.995 else 3}f} TFLOP/s"
+
+    def both(name: str, mfu_pct: float, rate: float) -> str:
+        return f"{name} {mfu_pct:.1f}% | {rate:.{0 if rate >= 99.95 else 1 if rate >= 9.995 else 3}f} TFLOP/s"
+
+    shown = both("MFU", 100 * done.mfu, done.tflops_per_gpu)
+    if meter.beside is None:
+        return shown
+    found = meter.scalars("run", "")
+    by = meter.beside
+    return f"{shown} | {both(by, found[f'mfu_{by}_pct'], found[f'tflops_{by}_per_gpu'])}"
 
 
 class MeterAdapter:
@@ -45,6 +54,8 @@ class MeterAdapter:
     clock: seconds as a float. A step lasts from the end of the one before it, so that waiting for data counts, but for
         what `pause` leaves out: evaluation and checkpoints.
     trust_plan: counts what the meter's plan recomputes, whatever the model says of itself.
+    verify: runs PyTorch's own counter on the model and the first batch (`floptally.verify`): `verification` has what it
+        found, and the notes a line of it. It takes seconds, of the first step, and no memory of the model's size.
 
     The first batch is waited for, and one that cannot be counted is an error then. Later none is: the step of a batch
     that cannot be counted is left out of the meter, `batches_left_out` counts its microbatches, one RuntimeWarning says
@@ -60,6 +71,7 @@ class MeterAdapter:
         reduce: Callable[[Tally], Tally] | None = None,
         clock: Callable[[], float] = time.perf_counter,
         trust_plan: bool = False,
+        verify: bool = False,
     ) -> None:
         if not isinstance(meter, Meter):
             raise Error("meter", f"must be a floptally.Meter, got {meter!r}")
@@ -67,6 +79,9 @@ class MeterAdapter:
         self.prefix = prefix
         self.batches_left_out = 0  #: microbatches of steps that are not counted
         self.notes: list[str] = []  #: what has to be known to read the numbers
+        self.verification: Verification | None = None  #: of the first batch, where it was asked for
+        self._verify = verify
+        self._model: Any = None  # that is to be verified, until it was
         self._arguments = arguments
         self._reduce = reduce
         self._trust_plan = trust_plan
@@ -96,6 +111,7 @@ class MeterAdapter:
         """Reads a PyTorch model before its first step: the size of its images, and what it recomputes. Error where the
         meter's plan says otherwise."""
         self._sides = Sides.of(self.meter.cost, model)
+        self._model = model if self._verify else None
         if self._trust_plan:
             self.note("what is recomputed is what the plan says")
         elif hasattr(model, "named_modules"):
@@ -117,6 +133,7 @@ class MeterAdapter:
         """One microbatch. Tensors of a GPU are copied without a wait, and counted when they are there: a step later."""
         self._batches += 1
         if not self._started:
+            self._verify_first(batch)
             first = self._copied(batch)
             first.wait()
             self._add_first(first.arguments())
@@ -126,6 +143,18 @@ class MeterAdapter:
                 self._waiting.append(self._copied(batch))
             except Exception as problem:
                 self._problem = problem
+
+    def _verify_first(self, batch: Any) -> None:
+        """PyTorch's counter on the first batch; what keeps it from running is a note, and ends no training."""
+        model, self._model = self._model, None
+        if model is None:
+            return
+        try:
+            cost = self.meter.cost.planned(self.meter.plan)
+            self.verification = verify(model, batch, cost=cost, arguments=self._arguments)
+            self.note(f"verified: {self.verification.line}")
+        except Exception as problem:
+            self.note(f"not verified: {problem}")
 
     def _copied(self, batch: Any) -> Copy:
         if self._arguments is not None:

@@ -7,6 +7,7 @@ Bad input is a `floptally.Error` (a ValueError) that begins with the name of the
 """
 
 from ..kernel_times import KernelTimes, read_kernel_times
+from .comparisons import comparison
 from .kernels import kernel_heatmap
 from .rooflines import roofline
 from .runs import comparison_bars, utilization_over_time
@@ -15,6 +16,7 @@ from .waterfalls import waterfall
 
 __all__ = [
     "KernelTimes",
+    "comparison",
     "comparison_bars",
     "component_bars",
     "convention_spread",

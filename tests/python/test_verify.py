@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""PyTorch's own counter beside the library's, on small models as users have them."""
+
+from __future__ import annotations
+
+import json
+import random
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+import floptally
+from floptally import callbacks
+
+torch = pytest.importorskip("torch")
+transformers = pytest.importorskip("transformers")
+
+SIZES = {"vocab_size": 96, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
+DECODER = {**SIZES, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}
+
+
+def small(kind: str, config: dict[str, Any], attention: str = "sdpa") -> Any:
+    """A model of transformers without numbers."""
+    made = getattr(transformers, kind)
+    with torch.device("meta"):
+        return made._from_config(made.config_class(**config), attn_implementation=attention).train()
+
+
+def padded_batch(rows: int = 3, length: int = 11, lost: int = 4) -> dict[str, Any]:
+    ids = torch.randint(5, 90, (rows, length))
+    mask = torch.ones_like(ids)
+    mask[0, length - lost :] = 0
+    return {"input_ids": ids, "attention_mask": mask, "labels": ids}
+
+
+def check_sums(made: floptally.Verification) -> None:
+    components = made.components.values()
+    apart = sum(made.differences.get(name, 0) for name in ("recompute", "grouped_convolutions"))
+    assert sum(one.pytorch for one in components) == made.pytorch - apart
+    assert sum(one.counted for one in components) == made.counted
+    assert sum(one.exact for one in components) == made.exact
+    assert made.counted + sum(made.terms.values()) == made.exact
+    assert made.pytorch - made.counted == sum(made.differences.values()) + made.unexplained
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "attention"),
+    [
+        ("LlamaForCausalLM", DECODER, "sdpa"),
+        ("LlamaForCausalLM", DECODER, "eager"),
+        ("MixtralForCausalLM", {**DECODER, "num_local_experts": 4}, "sdpa"),
+        ("BertForMaskedLM", SIZES, "eager"),
+    ],
+)
+def test_a_model_of_transformers_is_equal_in_every_component(kind: str, config: dict[str, Any], attention: str) -> None:
+    model, batch = small(kind, config, attention), padded_batch()
+    made = floptally.verify(model, batch)
+    assert made.equal and made.pytorch == made.counted and made.differences == {}
+    assert made.source == "config"
+    assert made.convention == ("torch_flop_counter" if attention == "sdpa" else "torch_flop_counter_eager")
+    given = callbacks.batch_arguments(batch)
+    assert made.exact == floptally.flops(model, **given).total
+    names = floptally.flops(model, **given).useful.components
+    assert set(made.components) == set(names)
+    for name, one in made.components.items():
+        assert one.difference == 0 and one.modules, name
+        assert one.exact == names[name].total
+    check_sums(made)
+    assert made.terms["padding"] < 0
+
+
+def test_another_model_than_the_one_that_runs_is_seen_where_it_differs() -> None:
+    model = small("LlamaForCausalLM", DECODER)
+    other = floptally.cost({**model.config.to_dict(), "intermediate_size": 49})
+    made = floptally.verify(model, padded_batch(3, 11), cost=other)
+    more = -3 * 2 * 3 * 32 * 2 * 33  # a column of three matrices in two layers, for 33 slots, forward and twice backward
+    assert not made.equal and made.unexplained == more
+    assert [name for name, one in made.components.items() if one.difference] == ["mlp"]
+    assert made.components["mlp"].difference == more
+    assert "without a reason" in made.line and "without a reason" in str(made)
+    check_sums(made)
+
+
+def test_what_checkpointing_runs_again_is_named() -> None:
+    model = small("LlamaForCausalLM", DECODER)
+    model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})
+    batch = padded_batch()
+    made = floptally.verify(model, batch)
+    plan = floptally.Plan(recompute="full")
+    again = floptally.flops(model, convention="torch_flop_counter", plan=plan, **callbacks.batch_arguments(batch))
+    stopped = 2 * 2 * 33 * 48 * 32  # the last product of both layers, whose result nothing needs again
+    assert made.equal and made.differences == {"recompute": again.executed.recompute - stopped}
+    assert all(one.difference == 0 for one in made.components.values())
+
+
+def test_packed_documents_that_run_as_one_row_are_named() -> None:
+    model = small("LlamaForCausalLM", DECODER)
+    ids = torch.randint(5, 90, (1, 12))
+    batch = {"input_ids": ids, "position_ids": torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3]])}
+    made = floptally.verify(model, batch)
+    rows = model.config.num_hidden_layers * 14 * model.config.hidden_size
+    assert made.equal and made.differences == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
+
+
+def test_frozen_weights_are_named() -> None:
+    model = small("LlamaForCausalLM", DECODER)
+    for parameter in model.model.layers[0].parameters():
+        parameter.requires_grad_(False)
+    model.model.embed_tokens.requires_grad_(False)
+    made = floptally.verify(model, padded_batch())
+    assert made.equal and list(made.differences) == ["frozen_weights"] and made.differences["frozen_weights"] < 0
+    assert any("frozen" in note for note in made.notes)
+
+
+def test_adapters_are_counted_as_they_train() -> None:
+    peft = pytest.importorskip("peft")
+    base = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+    model = peft.get_peft_model(base, peft.LoraConfig(r=3, target_modules=["q_proj", "v_proj", "down_proj"]))
+    made = floptally.verify(model, padded_batch())
+    assert made.equal and made.pytorch == made.counted
+    assert made.exact < floptally.flops(base.config, **callbacks.batch_arguments(padded_batch())).total
+
+
+class Convolution(torch.nn.Module):  # type: ignore[misc]
+    """No config describes it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.qkv = torch.nn.Linear(16, 48)
+        self.mix = torch.nn.Conv1d(16, 16, 3, padding=1, groups=4)
+
+    def forward(self, x: Any) -> Any:
+        q, k, v = self.qkv(x).unsqueeze(1).chunk(3, -1)
+        x = torch.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).squeeze(1)
+        return self.mix(x.transpose(1, 2))
+
+
+def test_a_module_without_a_page_is_counted_as_it_runs() -> None:
+    made = floptally.verify(Convolution(), torch.zeros(2, 9, 16))
+    assert made.source == "from_torch" and made.equal
+    # The weight gradient over all 16 channels in place of 4, three taps, 2 x 9 tokens.
+    assert made.differences == {"grouped_convolutions": 2 * 18 * 16 * 3 * (16 - 4)}
+    assert {name: one.difference for name, one in made.components.items()} == dict.fromkeys(made.components, 0)
+    assert any("no page" in note for note in made.notes)
+    check_sums(made)
+
+
+def test_a_class_of_diffusers_is_equal() -> None:
+    diffusers = pytest.importorskip("diffusers")
+    draw = random.Random(5)
+    heads, text, image = draw.randint(1, 3), draw.randint(3, 9), draw.randint(4, 30)
+    with torch.device("meta"):
+        model = diffusers.FluxTransformer2DModel(
+            in_channels=8, num_layers=1, num_single_layers=2, attention_head_dim=12, num_attention_heads=heads,
+            joint_attention_dim=10, pooled_projection_dim=6, guidance_embeds=False, axes_dims_rope=(4, 4, 4),
+        )  # fmt: skip
+    batch = {
+        "hidden_states": torch.zeros(2, image, 8), "encoder_hidden_states": torch.zeros(2, text, 10),
+        "pooled_projections": torch.zeros(2, 6), "timestep": torch.ones(2), "img_ids": torch.zeros(image, 3),
+        "txt_ids": torch.zeros(text, 3),
+    }  # fmt: skip
+    made = floptally.verify(model, batch)
+    assert made.equal and made.pytorch == made.counted and made.source == "config"
+    assert all(one.difference == 0 and one.modules for one in made.components.values())
+    assert made.exact == floptally.flops(model, grid_thw=[(1, 1, image)] * 2, encoder_lengths=[text] * 2).total
+
+
+def test_it_is_a_table_and_json_and_changes_nothing() -> None:
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+    before = {name: (one.data_ptr(), one.requires_grad) for name, one in model.named_parameters()}
+    made = floptally.verify(model, padded_batch())
+    assert before == {name: (one.data_ptr(), one.requires_grad) for name, one in model.named_parameters()}
+    assert all(one.grad is None for one in model.parameters())
+    found = json.loads(made.to_json())
+    assert found == made.to_dict() and found["equal"] is True
+    assert int(found["pytorch"]) == made.pytorch and made.line in str(made)
+    assert "model.layers.*.self_attn.{q_proj,k_proj,v_proj}" in str(made)
+    assert "<table>" in made._repr_html_() and "llama" in repr(made)
+
+
+def test_without_torch_the_error_says_what_to_install() -> None:
+    code = "import sys; sys.modules['torch'] = None; import floptally; floptally.verify(None, None)"
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert "Error: torch: is not installed" in ran.stderr and "pip install torch" in ran.stderr
+
+
+def test_a_callback_verifies_the_first_batch_by_its_plan() -> None:
+    model, batch = small("LlamaForCausalLM", DECODER), padded_batch()
+    meter = floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3)
+    loop = callbacks.MeterAdapter(meter, verify=True)
+    loop.watch(model)
+    for _ in range(2):
+        loop.begin()
+        loop.add(batch)
+        loop.end(1.0)
+    assert loop.verification is not None and loop.verification.equal
+    assert loop.verification.exact == meter.last_step.useful
+    assert [note for note in loop.notes if note.startswith("verified: ")] == [f"verified: {loop.verification.line}"]
+    broken = callbacks.MeterAdapter(
+        floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3), verify=True, arguments=lambda one: one["mine"]
+    )
+    broken.watch(model)
+    broken.begin()
+    broken.add({"nothing": torch.zeros(2), "mine": {"lengths": [3]}})
+    broken.end(1.0)
+    assert broken.verification is None and broken.notes[-1].startswith("not verified: ")
+    assert broken.meter.last_step.tokens == 3
+
+
+def test_the_trainer_verifies_and_trains_on(tmp_path: Any) -> None:
+    model = transformers.LlamaForCausalLM(transformers.LlamaConfig(**DECODER))
+    rows = [{"input_ids": list(range(5, 14)), "labels": list(range(5, 14))}] * 4
+    arguments = transformers.TrainingArguments(
+        str(tmp_path), max_steps=2, per_device_train_batch_size=2, report_to=[], use_cpu=True, save_strategy="no",
+        disable_tqdm=True,
+    )  # fmt: skip
+    trainer = transformers.Trainer(model, arguments, train_dataset=rows)
+    meter = floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3)
+    counter = callbacks.TrainerMeter(meter, verify=True).attach(trainer)
+    trainer.train()
+    assert counter.verification is not None and counter.verification.pytorch == counter.verification.counted
+    assert meter.run.steps == 2 and meter.run.useful == 2 * counter.verification.exact
