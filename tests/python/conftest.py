@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # small models, and a test for each core beside
+
 import floptally
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]

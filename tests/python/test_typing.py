@@ -30,7 +30,9 @@ def mypy(folder: pathlib.Path, *arguments: str, skipped: list[str] = FRAMEWORKS)
     pytest.importorskip("mypy", reason="mypy is not installed")
     config = folder / "mypy.ini"
     names = ",".join(f"{name}.*" for name in skipped)
-    config.write_text(f"[mypy]\n[mypy-{names}]\nfollow_imports = skip\nignore_missing_imports = true\n"
+    cache = folder.parent / "mypy_cache"  # of all tests: the standard library's types are most of each run
+    config.write_text(f"[mypy]\ncache_dir = {cache}\n"
+                      f"[mypy-{names}]\nfollow_imports = skip\nignore_missing_imports = true\n"
                       "[mypy-floptally.*]\nignore_errors = true\n")  # fmt: skip
     option = "--mypy-config-file" if arguments[0] == "mypy.stubtest" else "--config-file"
     return subprocess.run([sys.executable, "-m", *arguments, option, str(config)], capture_output=True, text=True,
