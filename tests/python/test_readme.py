@@ -140,6 +140,7 @@ OF_THE_READER = {
     "import lightning": A_TRAINER,
     "torch.utils.data": A_DATASET,
     "floptally.from_torch(": "",
+    "floptally.verify(": "",
     "import transformers, peft": "",
     "torch.distributed": RANKS,
 }
@@ -166,7 +167,7 @@ def page_script(folder: pathlib.Path, *which: str) -> list[str]:
 def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "transformers", "accelerate"):
         pytest.importorskip(name, reason=f"{name} is not installed")
-    chosen = ["torch.utils.data", "floptally.from_torch(", "batches and train() are yours"]
+    chosen = ["torch.utils.data", "floptally.from_torch(", "floptally.verify(", "batches and train() are yours"]
     if importlib.util.find_spec("lightning"):
         chosen.append("import lightning")
     if importlib.util.find_spec("peft"):

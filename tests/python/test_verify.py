@@ -83,6 +83,22 @@ def test_another_model_than_the_one_that_runs_is_seen_where_it_differs() -> None
     check_sums(made)
 
 
+def test_images_count_by_the_size_that_the_config_states() -> None:
+    config = {**SIZES, "image_size": 32, "patch_size": 8}
+    del config["vocab_size"]
+    made = floptally.verify(small("ViTForImageClassification", config), {"pixel_values": torch.zeros(2, 3, 32, 32)})
+    assert made.equal and made.pytorch == made.counted and made.source == "config"
+
+
+def test_a_scan_that_multiplies_otherwise_is_named() -> None:
+    config = {"vocab_size": 64, "hidden_size": 32, "num_hidden_layers": 1, "state_size": 4}
+    with torch.device("meta"):
+        model = transformers.MambaForCausalLM(transformers.MambaConfig(**config)).train()
+    made = floptally.verify(model, {"input_ids": torch.zeros(2, 7, dtype=torch.long)})
+    assert made.equal and set(made.differences) == {"grouped_convolutions", "recurrent_state"}
+    check_sums(made)
+
+
 def test_what_checkpointing_runs_again_is_named() -> None:
     model = small("LlamaForCausalLM", DECODER)
     model.gradient_checkpointing_enable(gradient_checkpointing_kwargs={"use_reentrant": False})

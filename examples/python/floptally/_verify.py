@@ -23,12 +23,15 @@ if TYPE_CHECKING:
     from ._types import PageLike
     from ._words import ConventionName
 
+#: Kinds of rows of recurrent states.
+STATES = ("state", "delta_rule", "scan")
 #: What makes PyTorch's number another than the library's by the same convention, each with its reason.
 MEANINGS = {
     "recompute": "what checkpointing runs again, which FlopCounterMode counts with the rest",
     "grouped_convolutions": "the weight gradient of a convolution in groups, which FlopCounterMode takes over the "
     "channels of all groups",
     "packed_rows": "documents of a packed row, which run here as one row under a mask: its square, not theirs",
+    "recurrent_state": "the algorithm that ran a recurrent state, which multiplies otherwise than the recurrence",
     "frozen_weights": "gradients that frozen weights do not need, where the plan counts a step that trains them",
     "padding": "slots without a real token",
 }
@@ -191,9 +194,9 @@ def verify(
     elif is_diffusion(model):
         given = _latents(unwrapped(model), batch)
     else:
-        from .callbacks import batch_arguments
+        from .callbacks._batches import Sides, arguments_of, named
 
-        given = batch_arguments(batch, cost=ours)
+        given = arguments_of(named(batch), Sides.of(ours, unwrapped(model)))
     step = _run(model, batch, loss, real, notes)
     return Verification(_compared(unwrapped(model), ours, source, given, step, batch, notes))
 
@@ -334,6 +337,10 @@ def _compared(
         named["packed_rows"] = ours.flops(convention=convention, lengths=rows).padded_total - counted.padded_total
     if more - sum(named.values()) and not all(one.requires_grad for one in model.parameters()):
         named["frozen_weights"] = sum(min(0, one.backward - one.groups_excess - _whole(one)) for one in step.products)
+    states = {row.component for row in ours.rows if row.kind in STATES}
+    unlike = [line["name"] for line in lines if line["pytorch"] != line["counted"]]
+    if unlike and all(states & set(name.split(", ")) for name in unlike):
+        named["recurrent_state"] = more - sum(named.values())
     named = {name: flops for name, flops in named.items() if flops}
     if named.get("packed_rows", 0) and more != sum(named.values()):
         del named["packed_rows"]  # it is not that
@@ -391,7 +398,7 @@ def _groups(model: Any, ours: Cost, source: str, step: Any) -> list[Group]:
     stored: dict[tuple[str, str], None] = {}
     cores: dict[str, None] = {}
     for row in ours.rows:
-        if row.kind in ("scores", "values", "state", "delta_rule", "scan"):
+        if row.kind in ("scores", "values", *STATES):
             cores[row.component] = None
         elif row.weight or row.component == "lm_head":
             stored[row.component, row.weight or row.component] = None

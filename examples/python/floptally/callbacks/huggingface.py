@@ -183,11 +183,12 @@ class TrainerMeter(MeterAdapter, TrainerCallback):
         kept = inputs.get("logits_to_keep")
         if kept is not None and not (isinstance(kept, int) and kept == 0):
             self.note("the lm_head is counted on every token, and runs on those of logits_to_keep: MFU is at most this")
-        self._hook.remove()  # which a copy of the model would have
-        try:
-            self._verify_first(inputs)
-        finally:
-            self._hook = model.register_forward_pre_hook(self._before_forward, with_kwargs=True)
+        if self._model is not None:  # a copy of it must not have the hook
+            self._hook.remove()
+            try:
+                self._verify_first(inputs)
+            finally:
+                self._hook = model.register_forward_pre_hook(self._before_forward, with_kwargs=True)
         self.add(inputs)
 
 
