@@ -1438,3 +1438,89 @@ def test_a_tensor_that_is_no_buffer_has_its_values():
     cost = floptally.from_torch(Held(), {"x": torch.zeros(2, 9, 6)})
     assert cost.flops(lengths=[50]).useful.forward == 2 * 50 * (36 + 4 * 5)
     assert not any(note.startswith("what runs depends on data") for note in cost.notes)
+
+
+# What a reader sees.
+
+
+class Block(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.attn = nn.Module()
+        self.attn.qkv, self.attn.proj = nn.Linear(width, 3 * width), nn.Linear(width, width)
+        self.mlp = nn.Sequential(nn.Linear(width, 2 * width), nn.Linear(2 * width, width))
+
+    def forward(self, x):
+        q, k, v = self.attn.qkv(x).chunk(3, -1)
+        x = x + self.attn.proj(F.scaled_dot_product_attention(q, k, v))
+        return x + self.mlp(x)
+
+
+class Pictures(nn.Module):
+    __module__ = "timm.models.pictures"
+
+    def __init__(self):
+        super().__init__()
+        self.patch_embed = nn.Linear(6, 8)
+        self.blocks = nn.ModuleList(Block(8) for _ in range(2))
+        self.head = nn.Linear(8, 5)
+
+    def forward(self, x):
+        x = self.patch_embed(x)
+        for block in self.blocks:
+            x = block(x)
+        return self.head(x)
+
+
+def patches(batch, image_tokens):
+    return torch.zeros(batch, image_tokens, 6)
+
+
+def test_modules_of_timm_have_names_that_a_reader_knows():
+    lines = []
+    cost = floptally.from_torch(Pictures(), patches, progress=lines.append)
+    # The block itself runs its core.
+    assert set(cost.components) == {"embedding", "attention.qkv", "blocks.*", "attention.output", "mlp", "lm_head"}
+    own = floptally.from_torch(Pictures(), patches, components=lambda name: name)
+    assert "blocks.1.mlp.0" in own.components
+    for lengths in ([9], [30, 77]):
+        assert cost.total(lengths=lengths) == own.total(lengths=lengths)
+    assert "lengths= are image_tokens" in cost.notes
+    assert lines[0] == "step 1 of 6: 2 samples, length 32" and lines[-1] == "fitting"
+    assert any(line.startswith("far beyond: 3 samples, length 131101") for line in lines)
+
+
+def test_a_step_of_many_operators_is_checked_at_fewer_sizes(monkeypatch):
+    from floptally import _from_torch
+
+    whole = floptally.from_torch(Pictures(), patches)
+    monkeypatch.setattr(_from_torch, "MANY_OPERATORS", 1)
+    lines = []
+    fewer = floptally.from_torch(Pictures(), patches, progress=lines.append)
+    assert fewer.rows == whole.rows
+    assert "checked at 3 x 32, 3 x 131101" in fewer.notes[0]
+    assert sum(line.startswith("step") for line in lines) == 4
+    monkeypatch.setattr(_from_torch, "far_sizes", lambda *_: [])
+    near = floptally.from_torch(Pictures(), patches)
+    assert near.rows == whole.rows and "checked at 3 x 32, 2 x 57, 2 x 131, 3 x 57" in near.notes[0]
+
+
+def test_a_class_with_a_page_says_so():
+    diffusers = pytest.importorskip("diffusers", reason="diffusers is not installed")
+    with torch.device("meta"):
+        model = diffusers.SD3Transformer2DModel(
+            patch_size=2, in_channels=4, num_layers=1, attention_head_dim=8, num_attention_heads=2, joint_attention_dim=10,
+            caption_projection_dim=16, pooled_projection_dim=6, sample_size=8, pos_embed_max_size=8,
+        )  # fmt: skip
+
+    def inputs(batch, text_tokens):
+        return {
+            "hidden_states": torch.zeros(batch, 4, 8, 8), "encoder_hidden_states": torch.zeros(batch, text_tokens, 10),
+            "pooled_projections": torch.zeros(batch, 6), "timestep": torch.ones(batch),
+        }  # fmt: skip
+
+    cost = floptally.from_torch(model, inputs, masks="bidirectional")
+    assert "SD3Transformer2DModel has a page: floptally.cost(model) counts it at once, by grids and texts" in cost.notes
+    assert {"attention.qkv", "attention.core", "mlp", "modulation"} <= set(cost.components)
+    page = floptally.cost(model)
+    assert cost.parameters == page.parameters

@@ -74,8 +74,8 @@ def test_what_is_no_saved_cost_is_refused(tmp_path: pathlib.Path) -> None:
         with pytest.raises(floptally.Error, match="path: .*(no cost that|is not as) Cost.save wrote"):
             floptally.Cost.load(path)
     found = json.loads(whole)
-    path.write_text(json.dumps({**found, "floptally": "0.0.1"}))
-    with pytest.raises(floptally.Error, match="version: .*0.0.1"):
+    path.write_text(json.dumps({**found, "numbers_version": found["numbers_version"] + 1}))
+    with pytest.raises(floptally.Error, match="numbers_version: "):
         floptally.Cost.load(path)
     with pytest.raises(floptally.Error, match="path: cannot read"):
         floptally.Cost.load(tmp_path / "absent")

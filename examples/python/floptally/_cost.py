@@ -179,7 +179,7 @@ def cost_of_module(model: Any, read: Any) -> Cost:
     adapters = is_peft(given)
     base = unwrapped(given.get_base_model() if adapters else given)
     config = getattr(base, "config", None)
-    if is_diffusion(base):
+    if config is not None and is_diffusion(base):
         return read_or_say({**config, "_class_name": architecture_of(base)}, read)
     if config is None or not hasattr(config, "to_dict"):
         raise Error(

@@ -21,28 +21,29 @@ OWN_MASKS = re.compile(r"tokens_after_(\d+)|(?:later_)?chunks_of_\d+|chunk_squar
 
 def save(cost: Cost, path: PathLike) -> None:
     """Writes a cost as JSON, with a digest of it."""
-    version, model, plan = cost.__getstate__()[0]  # type: ignore[index]
+    (model, plan), _, numbers, version = state_of(cost)
     text = json.dumps([model, keywords_of(plan)])
+    kept = {"floptally": version, "numbers_version": numbers, "sha256": digest_of(text), "cost": text}
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({"floptally": version, "sha256": digest_of(text), "cost": text}, file)
+        json.dump(kept, file)
 
 
 def load(path: PathLike) -> Cost:
-    """Reads a cost that `save` wrote. Error where it is another version's, or not as it was written."""
+    """Reads a cost that `save` wrote. Error where its numbers are of another version, or it is not as it was written."""
     try:
         with open(path, encoding="utf-8") as file:
             found = json.load(file)
-        version, digest, text = found["floptally"], found["sha256"], found["cost"]
+        made_by, digest, text = (found["numbers_version"], found["floptally"]), found["sha256"], found["cost"]
     except OSError:
         raise Error("path", f'cannot read "{os.fsdecode(path)}"') from None
     except (ValueError, KeyError, TypeError):
         raise Error("path", f'"{os.fsdecode(path)}" is no cost that Cost.save wrote') from None
-    if not isinstance(text, str) or digest != digest_of(text):
+    if not isinstance(text, str) or digest != digest_of(text) or type(made_by[0]) is not int:
         raise Error("path", f'"{os.fsdecode(path)}" is not as Cost.save wrote it: its digest is another')
     model, plan = json.loads(text)
     register(text)
     made = Cost.__new__(Cost)
-    made.__setstate__(((version, tuples(model), plan_of(plan)), None))  # type: ignore[attr-defined]
+    made.__setstate__(((tuples(model), plan_of(plan)), None, *made_by))  # type: ignore[attr-defined]
     return made
 
 
@@ -67,8 +68,13 @@ def register(text: str) -> None:
 
 def keywords_of(plan: Plan) -> dict[str, Any]:
     """What a plan is made with, and what each of its settings is made with."""
-    keywords = dict(plan.__getstate__()[0])  # type: ignore[index,arg-type]
-    return {**keywords, "weights": [one.__getstate__()[0] for one in plan.weights]}  # type: ignore[index]
+    return {**state_of(plan)[0], "weights": [state_of(one)[0] for one in plan.weights]}
+
+
+def state_of(value: Any) -> tuple[Any, ...]:
+    """What a pickle of it has."""
+    made: tuple[Any, ...] = value.__getstate__()
+    return made
 
 
 def plan_of(keywords: dict[str, Any]) -> Plan:

@@ -226,8 +226,8 @@ def _size_of(batch: Any, sized_inputs: Callable[[Any], Any]) -> tuple[Any, int]:
 def _latents(model: Any, batch: Any) -> dict[str, Any]:
     """The samples of a class of diffusers, each a grid of what it takes, with its text."""
     named = batch if isinstance(batch, Mapping) else {}
-    latents = next((named[name] for name in ("hidden_states", "sample") if hasattr(named.get(name), "shape")), None)
-    shape = [] if latents is None else [int(n) for n in latents.shape]
+    latents = [named[name] for name in ("hidden_states", "sample") if hasattr(named.get(name), "shape")]
+    shape = [int(n) for one in latents[:1] for n in one.shape]
     if len(shape) not in (3, 4, 5):
         raise Error(
             "batch",
@@ -238,7 +238,7 @@ def _latents(model: Any, batch: Any) -> dict[str, Any]:
         shape[1:3] = shape[2:0:-1]  # frames before channels
     grid = [1] * (6 - len(shape)) + shape[2:] if len(shape) > 3 else [1, 1, shape[1]]
     made: dict[str, Any] = {"grid_thw": [grid[-3:]] * shape[0]}
-    text = named.get("encoder_hidden_states")
+    text: Any = named.get("encoder_hidden_states")
     if hasattr(text, "shape") and len(text.shape) == 3:
         made["encoder_lengths"] = [int(text.shape[1])] * shape[0]
     return made
@@ -255,16 +255,13 @@ def _run(model: Any, batch: Any, loss: Any, real: bool, notes: list[str]) -> Any
     mode = None if real else _torch_kernels.fake_mode()
     copy = _torch_trace.real_copy(given) if mode is None else _torch_trace.fake_copy(given, mode)
     prepare_transformers(copy, real)
-    kernels = {
-        one.config._attn_implementation: one.config
-        for one in copy.modules()
-        if "flash" in str(getattr(getattr(one, "config", None), "_attn_implementation", ""))
-    }
-    for name in kernels:
-        for one in copy.modules():
-            if getattr(getattr(one, "config", None), "_attn_implementation", None) == name:
-                one.config._attn_implementation = "sdpa"  # type: ignore[union-attr]
-        notes.append(f"its attention, {name}, runs here as PyTorch's own, whose products are the same")
+    for one in copy.modules():
+        config: Any = getattr(one, "config", None)
+        name = str(getattr(config, "_attn_implementation", ""))
+        if "flash" in name:
+            config._attn_implementation = "sdpa"
+            said = f"its attention, {name}, runs here as PyTorch's own, whose products are the same"
+            notes += [said] * (said not in notes)
 
     def inputs() -> tuple[tuple[Any, ...], dict[str, Any]]:
         faked = torch._C._get_dispatch_mode(torch._C._TorchDispatchModeKey.FAKE) is not None
@@ -386,7 +383,7 @@ def _whole(product: Any) -> int:
 def _rows_of(batch: Any) -> list[int]:
     """The rows of a batch of ids, as one sequence each."""
     ids = batch.get("input_ids") if isinstance(batch, Mapping) else None
-    shape = getattr(ids, "shape", ())
+    shape: tuple[int, ...] = tuple(getattr(ids, "shape", ()))
     return [int(shape[1])] * int(shape[0]) if len(shape) == 2 else []
 
 
