@@ -123,7 +123,8 @@ ALL = list(RULES)
 IMPLEMENTATIONS = {one: ALL for one in (of_bools, filled, added, chosen, biased, of_flex)}
 IMPLEMENTATIONS[decayed] = [one for one in ALL if one == "causal" or int(one.split()[-1]) <= 1500]
 if not os.environ.get("FLOPTALLY_EVERY_MASK"):  # .ci/long masks runs them all
-    IMPLEMENTATIONS[added], IMPLEMENTATIONS[chosen], IMPLEMENTATIONS[biased] = ALL[1::2], ALL[::2], ALL[1::3]
+    IMPLEMENTATIONS[filled], IMPLEMENTATIONS[added], IMPLEMENTATIONS[chosen] = ALL[::3], ALL[1::3], ALL[2::3]
+    IMPLEMENTATIONS[biased] = ALL[1::3]
     IMPLEMENTATIONS[decayed] = ["causal", "window 5", "window 100", "chunks 9", "both sides 6"]
     IMPLEMENTATIONS[of_flex] = ["window 100", "window 100000", "chunks 1500", "prefix 6"]
 CASES = [(rule, made) for made, rules in IMPLEMENTATIONS.items() for rule in rules]
