@@ -79,7 +79,9 @@ struct add_lengths {
                             given.schema, rows[seen]);
                     }
                 } else if (group < groups) {
-                    move_to_columns(in_registers, plain, own);
+                    if constexpr (views == 1) {
+                        move_to_columns(in_registers, plain, own);
+                    }
                     add_one_by_one(given, list, reals, group, own);
                 }
             }
