@@ -3,6 +3,7 @@
 // Models of any size, objects that are small to move, and no allocation where a training loop spends its time.
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -17,6 +18,7 @@
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_state.hpp>
 #include <floptally/step/meter_worker.hpp>
+#include <floptally/step/open_metrics.hpp>
 #include <floptally/step/report.hpp>
 
 #include "catch2.hpp"
@@ -25,20 +27,21 @@
 namespace {
 
 thread_local std::size_t allocations = 0;
+/// The allocation from which on none succeeds.
+thread_local std::size_t last_allocation = std::numeric_limits<std::size_t>::max();
 
 }  // namespace
 
 // Not inlined: g++ would see a malloc that a delete frees, and warn.
 [[gnu::noinline]] void* operator new(std::size_t size) {
-    ++allocations;
-    if (void* memory = std::malloc(size == 0 ? 1 : size)) {
+    void* memory = ++allocations <= last_allocation ? std::malloc(size == 0 ? 1 : size) : nullptr;
+    if (memory != nullptr) {
         return memory;
     }
     throw std::bad_alloc();
 }
 [[gnu::noinline]] void* operator new(std::size_t size, const std::nothrow_t& /*unused*/) noexcept {
-    ++allocations;
-    return std::malloc(size == 0 ? 1 : size);
+    return ++allocations <= last_allocation ? std::malloc(size == 0 ? 1 : size) : nullptr;
 }
 [[gnu::noinline]] void operator delete(void* memory, const std::nothrow_t& /*unused*/) noexcept { std::free(memory); }
 [[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
@@ -467,6 +470,50 @@ TEST_CASE("sums that do not fit name their word and change nothing, under 40 mas
     tally again = before;
     again.add(sequence{.length = 2, .keys = 3});
     CHECK(batch == again);  // nothing of what was refused is left
+}
+
+TEST_CASE(
+    "Whichever allocation of a step fails, the totals are those of the steps that ended, and the next step counts") {
+    const flop_counter model(presets::mistral_7b.cost());
+    const auto made = [&] { return meter(model, {.gpus = 1, .peak_tflops = 989}); };
+    const std::vector<std::int64_t> lengths{5000, 1, 700};
+    const auto step = [&](meter& m) {
+        m.begin_step();
+        m.microbatch().add_lengths(lengths);
+        m.end_step(0.5);
+    };
+    meter expected = made();
+    step(expected);
+    const step_series one = expected.run();
+    step(expected);
+    const step_series two = expected.run();
+
+    std::size_t failures = 0;
+    for (bool failed = true; failed; failures += failed ? 1U : 0U) {
+        meter m = made();
+        step(m);
+        failed = false;
+        last_allocation = allocations + failures;
+        try {
+            step(m);
+            static_cast<void>(m.model().evaluate(m.run().totals.batch));
+            static_cast<void>(state_of(m));
+            static_cast<void>(to_open_metrics(m));
+        } catch (const std::bad_alloc&) {
+            failed = true;
+        }
+        last_allocation = std::numeric_limits<std::size_t>::max();
+        const bool ended = m.run().totals.steps == 2;
+        REQUIRE(m.run() == (ended ? two : one));
+        if (m.in_step()) {
+            m.discard_step();
+        }
+        if (!ended) {
+            step(m);
+        }
+        REQUIRE(m.run() == two);
+    }
+    CHECK(failures > 20);
 }
 
 }  // namespace sizes_test

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 // A repeated option's values are whole, commas and all: "8,900,100" is one sequence.
@@ -18,6 +17,7 @@
 #include <vector>
 
 #include <floptally/text/error.hpp>
+#include <floptally/text/number_text.hpp>
 
 /// @file
 /// The options of the program as text and as numbers.
@@ -28,9 +28,7 @@ using floptally::error;
 
 template <class Number>
 std::optional<Number> parse(std::string_view text) {
-    Number value{};
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
+    return floptally::detail::number_of_text<Number>(text);
 }
 
 inline std::int64_t parse_integer(std::string_view text, const std::string& field) {

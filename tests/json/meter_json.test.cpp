@@ -222,7 +222,9 @@ TEST_CASE("A state that is mistyped, incomplete or out of range is an error that
                   }).rfind(std::string(key) + ": must be a count in decimal digits", 0) == 0);
         }
     }
-    CHECK(problem([](json& s) { s["useful"] = "340282366920938463463374607431768211455"; }) == "no error");
+    const std::string changed = "checksum: is not that of this state, which was cut or changed after it was written";
+    CHECK(problem([](json& s) { s["useful"] = "340282366920938463463374607431768211455"; }) == changed);
+    CHECK(problem([](json& s) { s["checksum"] = "1"; }) == changed);
     CHECK(problem([](json& s) { s["steps"] = "18446744073709551616"; }) ==
           "steps: does not fit 64 bits, got \"18446744073709551616\"");
     CHECK(problem([](json& s) { s["words"][0] = 5; }) == "words: must be a string, got 5");
@@ -232,6 +234,30 @@ TEST_CASE("A state that is mistyped, incomplete or out of range is an error that
               "durations: must be pairs of a bucket below 2560 and a count");
     }
     CHECK(problem([](json& s) { s["min_seconds"] = 1; }).find("are not among the durations") != std::string::npos);
+}
+
+TEST_CASE("A state that is cut anywhere, or has any bit changed, is refused or says the same") {
+    const json state = state_json();
+    const std::string whole = state.dump();
+    const auto refused = [](const std::string& text) {
+        const json read = json::parse(text, nullptr, false);
+        return read.is_discarded() ||
+               error_of([&] { return floptally::read_meter_state(read).words.size(); }) != "no error";
+    };
+    CHECK_FALSE(refused(whole));
+    std::size_t accepted = 0;
+    for (std::size_t at = 0; at < whole.size(); ++at) {
+        CHECK(refused(whole.substr(0, at)));
+        for (unsigned bit = 0; bit < 8; ++bit) {
+            std::string changed = whole;
+            changed[at] = static_cast<char>(static_cast<unsigned char>(changed[at]) ^ (1U << bit));
+            if (!refused(changed)) {  // "e" and "E" of an exponent
+                ++accepted;
+                CHECK(json::parse(json(json::parse(changed)).dump()) == state);
+            }
+        }
+    }
+    CHECK(accepted <= 4);
 }
 
 }  // namespace meter_json_test

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/integer/host_device.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/text.hpp>
 

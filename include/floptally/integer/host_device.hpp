@@ -4,6 +4,9 @@
 #if __cplusplus < 202002L
 #error "floptally needs C++20: compile with -std=c++20 (for a PyTorch extension, in cxx and nvcc of extra_compile_args)"
 #endif
+#ifndef __SIZEOF_INT128__
+#error "floptally needs __int128: g++, clang++ or nvcc for a target of 64 bits. MSVC and targets of 32 bits have none"
+#endif
 
 /// @file
 /// FLOPTALLY_HOST_DEVICE marks the functions that a kernel of CUDA or HIP may call. In a plain C++ compiler it is

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include <floptally/json/detail/shown_json.hpp>
+#include <floptally/parallel/rank_agreement.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
@@ -145,6 +146,11 @@ class state_reader {
     const nlohmann::json& state_;
 };
 
+/// The hash of all that a state says: one that was cut or changed after it was written has another.
+[[nodiscard]] inline std::string checksum_of(const nlohmann::ordered_json& state) {
+    return std::to_string((schema_hash() << state.dump()).value());
+}
+
 [[nodiscard]] inline account_state read_account(const nlohmann::json& text) {
     const state_reader read(text);
     account_state account{.wall_seconds = read.number("wall_seconds"), .saved_at = read.number("saved_at")};
@@ -236,10 +242,11 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
             out["account"]["spent"].push_back({each.name, each.seconds});
         }
     }
+    out["checksum"] = detail::checksum_of(out);
     return out;
 }
 
-/// The state of a meter from the JSON that `to_json` wrote, bit for bit.
+/// The state of a meter from the JSON that `to_json` wrote, bit for bit. One that was cut or changed is an error.
 [[nodiscard]] inline meter_state read_meter_state(const nlohmann::json& text) {
     const detail::state_reader read(text);
     meter_state state{.version = read.text("version"),
@@ -271,6 +278,9 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
         duration_histogram::from_buckets(buckets, read.number("min_seconds"), read.number("max_seconds"));
     if (text.contains("account")) {
         state.account = detail::read_account(text.at("account"));
+    }
+    if (read.text("checksum") != to_json(state).at("checksum").get<std::string>()) {
+        throw error("checksum", "is not that of this state, which was cut or changed after it was written");
     }
     return state;
 }

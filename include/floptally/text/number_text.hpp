@@ -7,6 +7,11 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
+
+#ifndef __cpp_lib_to_chars
+#include <floptally/text/detail/stream_number.hpp>
+#endif
 
 /// @file
 /// Numbers as text with a number of digits, and numbers from a whole text, whatever the locale is.
@@ -41,11 +46,22 @@ namespace floptally::detail {
     return {text.data(), end.ptr};
 }
 
+/// std::from_chars of a decimal number.
+template <class Number>
+[[nodiscard]] std::from_chars_result read_number(const char* first, const char* last, Number& value) {
+#ifndef __cpp_lib_to_chars
+    if constexpr (std::is_floating_point_v<Number>) {
+        return stream_number(first, last, value);
+    } else
+#endif
+        return std::from_chars(first, last, value);
+}
+
 /// The number that is the whole of `text`; nothing where it is not one.
 template <class Number>
 [[nodiscard]] std::optional<Number> number_of_text(std::string_view text) {
     Number value{};
-    const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+    const auto [end, problem] = read_number(text.data(), text.data() + text.size(), value);
     return problem == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include <floptally/text/error.hpp>
+#include <floptally/text/number_text.hpp>
 #include <floptally/text/text.hpp>
 
 namespace floptally::detail {
@@ -40,7 +41,7 @@ struct kineto_event {
     std::string_view fraction = text.substr(std::min(point + 1, text.size()));
     if (text.find_first_of("eE") != std::string_view::npos) {
         double value = 0;
-        const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), value);
+        const auto [end, problem] = read_number(text.data(), text.data() + text.size(), value);
         const bool fits = problem == std::errc{} && end == text.data() + text.size() && std::abs(value) < 9e15;
         return fits ? std::optional(std::int64_t{std::llround(value * 1e3)}) : std::nullopt;
     }

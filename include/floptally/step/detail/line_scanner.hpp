@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <floptally/text/number_text.hpp>
+
 namespace floptally::detail {
 
 inline constexpr std::string_view word_characters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -66,7 +68,7 @@ class line_scanner {
   private:
     template <class Number>
     line_scanner& parse(Number& value) {
-        const auto [end, problem] = std::from_chars(rest_.data(), rest_.data() + rest_.size(), value);
+        const auto [end, problem] = read_number(rest_.data(), rest_.data() + rest_.size(), value);
         good_ = good_ && problem == std::errc{};
         rest_.remove_prefix(good_ ? static_cast<std::size_t>(end - rest_.data()) : 0);
         return *this;
