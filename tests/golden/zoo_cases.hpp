@@ -61,8 +61,8 @@ inline std::optional<floptally::cost> cost_of(const json& model, const char* spe
 }
 
 /// Texts (or decoders) of a run, and the images, clips and audio of a model with towers.
-inline floptally::tally batch_of(const json& run, const floptally::cost& model) {
-    floptally::tally batch{model.masks()};
+inline floptally::tally batch_of(const json& run, const floptally::mask_set& masks) {
+    floptally::tally batch{masks};
     const auto length = run["length"].get<std::uint32_t>();
     const std::vector<std::uint32_t> equal(run["batch"].get<std::size_t>(), length);
     for (const std::uint32_t each : run.value("lengths", equal)) {
@@ -91,5 +91,6 @@ inline floptally::tally batch_of(const json& run, const floptally::cost& model) 
     }
     return batch;
 }
+inline floptally::tally batch_of(const json& run, const floptally::cost& model) { return batch_of(run, model.masks()); }
 
 }  // namespace golden_zoo

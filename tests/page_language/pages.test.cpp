@@ -291,7 +291,7 @@ TEST_CASE("F61: docs/pages.md names every statement, function and mask of the la
         INFO(rule.name);
         CHECK(has(rule.name));
     }
-    for (const char* const hint : {"A base's `require`", "counts no norm", "`v = 1`"}) {
+    for (const char* const hint : {"A base's `require`", "counts no norm", "`v = 0`"}) {
         INFO(hint);
         CHECK(all.find(hint) != std::string::npos);
     }

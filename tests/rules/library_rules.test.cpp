@@ -220,8 +220,13 @@ const std::vector<enumeration>& enumerations() {
         {"merged_squares", {unit::merged_squares(1), unit::merged_squares(2)}, nullptr,
          [](words p, const grid& g) {
              return g.t * pairs({.length = static_cast<std::uint32_t>(merged(g, p[0]))}, [](i64, i64) { return true; }); }},
-        {"strided_cells", {unit::strided_cells(1, 2), unit::strided_cells(3, 1)}, nullptr,
-         [](words p, const grid& g) { return static_cast<u64>(g.t * left(g.h, p[0], p[1]) * left(g.w, p[0], p[1])); }},
+        {"strided_cells", {unit::strided_cells(1, 2), unit::strided_cells(3, 1), unit::strided_cells(1, 2, 3)}, nullptr,
+         [](words p, const grid& g) {
+             i64 cells = 0;
+             for (i64 level = 0, stride = p[1]; level < p[2]; ++level, stride *= 2) {
+                 cells += left(g.h, p[0], stride) * left(g.w, p[0], stride);
+             }
+             return static_cast<u64>(g.t * cells); }},
         {"kept_patches", {unit::kept_patches(750'000, 1), unit::kept_patches(0, 0)}, nullptr,
          [](words p, const grid& g) { return static_cast<u64>(g.t * kept(g, p)); }},
         {"kept_squares", {unit::kept_squares(750'000, 1)}, nullptr,

@@ -91,17 +91,15 @@ class cost {
         return *this;
     }
 
-    /// A product of activations, `multiply_adds` of them a token: a recurrent state. Some conventions count a
-    /// `term::delta_rule` (three for an element) or a `term::scan` (two) by a rule of their own.
+    /// A product of activations, `multiply_adds` of them a token or another unit: a recurrent state. Some conventions
+    /// count a `term::delta_rule` (three for an element) or a `term::scan` (two) by a rule of their own.
     constexpr cost& add_state(const component_name& component, std::uint64_t multiply_adds, term kind = term::state,
-                              value::set reads = 0, value::set writes = 0, const dealing& dealt = {}) {
-        const std::uint64_t per_token = 2 * checked(multiply_adds, component.view());
+                              value::set reads = 0, value::set writes = 0, const dealing& dealt = {},
+                              statistic unit = statistic::tokens) {
+        const std::uint64_t each = 2 * checked(multiply_adds, component.view());
+        const dataflow flow{.reads = reads, .also_reads = reads, .writes = writes};
         table_.put(component, {},
-                   cost_row{.kind = kind,
-                            .useful = per_token,
-                            .padded = per_token,
-                            .flow = {.reads = reads, .also_reads = reads, .writes = writes},
-                            .dealt = dealt});
+                   cost_row{.what = unit, .kind = kind, .useful = each, .padded = each, .flow = flow, .dealt = dealt});
         return *this;
     }
 

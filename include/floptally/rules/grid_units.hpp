@@ -106,17 +106,23 @@ struct merged_squares {
     }
 };
 
-/// Cells that convolutions leave of a frame: ⌊(patches − field)/stride⌋ + 1 on each side. A grid of which they leave
-/// none is `error`.
+/// Cells that convolutions leave of a frame: ⌊(patches − field)/stride⌋ + 1 on each side; of several levels, each of
+/// twice the stride of the one before, all together. A grid of which they leave none is `error`.
 struct strided_cells {
     std::int32_t field;
     std::int32_t stride;
+    std::int32_t levels;
 
     static constexpr std::string_view name = "strided_cells"sv;
-    static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF}, {"stride", 1}};
+    static constexpr rule_parameter parameters[] = {
+        {"field", -0x7FFF'FFFF}, {"stride", 1, 1 << 24}, {.name = "levels", .least = 1, .most = 6, .fallback = 1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        return detail::strided(g.h, field, stride) * detail::strided(g.w, field, stride);
+        std::uint64_t sum = 0;
+        for (std::int32_t level = 0; level < levels; ++level) {
+            sum += detail::strided(g.h, field, stride << level) * detail::strided(g.w, field, stride << level);
+        }
+        return sum;
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
         return g.t * g.frame_patches() != 0 && of_frame(g) == 0 ? grid_problem::leaves_nothing : grid_problem::none;
@@ -208,9 +214,13 @@ template <whole_number Side, whole_number LineEnds = int>
     return detail::from_numbers<unit_rules::merged_squares>(side);
 }
 
-/// Cells that convolutions leave of a frame.
+/// Cells that convolutions leave of a frame, in one level or in several, each of twice the stride of the one before.
 [[nodiscard]] constexpr unit_rules::strided_cells strided_cells(whole_number auto field, whole_number auto stride) {
-    return detail::from_numbers<unit_rules::strided_cells>(field, stride);
+    return detail::from_numbers<unit_rules::strided_cells>(field, stride, 1);
+}
+[[nodiscard]] constexpr unit_rules::strided_cells strided_cells(whole_number auto field, whole_number auto stride,
+                                                                whole_number auto levels) {
+    return detail::from_numbers<unit_rules::strided_cells>(field, stride, levels);
 }
 
 /// Patches of a frame that remain where a share of them, in parts per million, is left out at random, and `prefix`

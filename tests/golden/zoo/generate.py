@@ -43,6 +43,7 @@ Options:
     _pair_flops=function   (config): forward FLOPs of one pair of a layer, whose keys may then be others than the tokens
     _cached=((3, 5),)      (past, length): record also the visible pairs of a text behind so many cached tokens
     _no_resolved="reason"  the resolved config cannot be read back
+    _unfrozen=True         weights that the class froze train too
     _note="text"           a remark for the reader of the JSON file
     _parameters=function   weights that this case's class keeps and never uses: (config) to {name: {"count": n, "why": text}}
     _differences=function  what this case executes beyond the exact count, besides its model type's
@@ -122,7 +123,7 @@ def read_group(group, seen):
         options = {key[1:]: config.pop(key) for key in list(config)
                    if key.startswith("_") and not key.startswith("__")}
         unknown = set(options) - set("attention shapes inputs feed samples kwargs loss class choices dropout pairs "
-                                     "no_resolved note parameters differences pair_flops cached".split())
+                                     "no_resolved note parameters differences pair_flops cached unfrozen".split())
         if unknown:
             sys.exit(f"{name}: unknown options {sorted(unknown)}")
         written = {"model_type": model_type}
@@ -266,7 +267,8 @@ def build(item, built, attention):
     if not isinstance(config, built.config_class):
         config = next((part for part in parts(config) if isinstance(part, built.config_class)), config)
     torch.manual_seed(0)
-    return built._from_config(config, attn_implementation=attention).train()
+    model = built._from_config(config, attn_implementation=attention).train()
+    return model.requires_grad_(True) if item["options"].get("unfrozen") else model
 
 
 def forward_names(model):

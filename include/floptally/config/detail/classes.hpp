@@ -51,8 +51,20 @@ namespace floptally::detail::pages {
     return p->prefix;
 }
 
-/// The class that `architectures` names; where it names none, the first of the page, which is noted. "NV" before a
-/// class is the same class on kernels of Transformer Engine, as BioNeMo's recipes spell it.
+/// The class of a page that a name is, without its prefix; empty: none. "NV" before a class is the same class on
+/// kernels of Transformer Engine, as BioNeMo's recipes spell it.
+[[nodiscard]] inline std::string_view class_called(const page& read, std::string_view name) {
+    const std::string spelled = plain_letters(name);
+    for (const std::string_view word : classes_of(read)) {
+        const std::string full = text_of({prefix_of(read), word});
+        if (spelled == plain_letters(full) || spelled == plain_letters(text_of({"NV", full}))) {
+            return word;
+        }
+    }
+    return {};
+}
+
+/// The class that `architectures` names; where it names none, the first of the page, which is noted.
 [[nodiscard]] inline std::string_view find_class(const scope& in, std::vector<std::string>& notes) {
     const vector<std::string_view>& classes = classes_of(in.of());
     const std::string_view prefix = prefix_of(in.of());
@@ -68,15 +80,13 @@ namespace floptally::detail::pages {
         return classes.front();
     }
     const config_node& name = in.config().tree().child(*named, 0);
+    const std::string_view found = name.type == config_node::kind::text ? class_called(in.of(), name.text) : "";
+    if (!found.empty()) {
+        return found;
+    }
     std::string known;
     for (const std::string_view word : classes) {
-        const std::string full = text_of({prefix, word});
-        const bool is_text = name.type == config_node::kind::text;
-        const std::string spelled = is_text ? plain_letters(name.text) : "";
-        if (spelled == plain_letters(full) || spelled == plain_letters(text_of({"NV", full}))) {
-            return word;
-        }
-        append_item(known, full);
+        append_item(known, text_of({prefix, word}));
     }
     refuse(indexed(in.config().field("architectures"), 0),
            {"unknown class ", in.config().shown(name), " for model_type ", in.of().type(), "; known: ", known});

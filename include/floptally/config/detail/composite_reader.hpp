@@ -33,6 +33,12 @@ class composite_reader {
     [[nodiscard]] model_config read() {
         model_config sum;
         scope_.check_keys();
+        if (const class_inside alone = class_of_inner(pages_, scope_.of(), scope_.config()); alone.model != nullptr) {
+            const config_inside found = find_inside(pages_, *alone.model, scope_.config());
+            const as_part itself{.suffix = alone.suffix, .is_side = true};
+            const fields inside = fields_inside(*alone.model, found, scope_.config(), empty_);
+            return model_reader(pages_, *alone.read, inside, options_, &itself).read();
+        }
         const std::string_view suffix = find_class(scope_, sum.notes);
         for (const inner_model* model : inner_of(scope_.of())) {
             open(*model);
@@ -91,7 +97,7 @@ class composite_reader {
         std::string_view text{};       ///< class of the text; empty: it has no text
         std::string_view two_sided{};  ///< where the text is an encoder and a decoder
         bool pooled = false;           ///< it reads the pooled output of its parts
-        scope::found_block after{};    ///< replaces the first projector: a classifier of images
+        scope::found_block after{};    ///< follows `after`, or replaces the first projector: a classifier of images
     };
     struct slot {
         const inner_model* model;
@@ -132,12 +138,7 @@ class composite_reader {
         if (is.optional && found.own == nullptr) {
             return;
         }
-        const config_tree& tree = found.own != nullptr || found.beside ? scope_.config().tree() : empty_;
-        const config_node& object = found.own != nullptr ? *found.own
-                                    : found.beside       ? scope_.config().object()
-                                                         : empty_.root();
-        const fields inside(tree, object, found.beside ? scope_.config().path() : scope_.config().field(is.key),
-                            is.ignores);
+        const fields inside = fields_inside(is, found, scope_.config(), empty_);
         slot& made = *slots_.push_back(owner(new slot{.model = &is}));
         made.part.suffix = is.suffix;
         made.reader = owner(new model_reader(pages_, pages_.find(found.type, &scope_.of(), is.line), inside,
@@ -165,12 +166,20 @@ class composite_reader {
             add(in_tower(part, named(part.cost, prefix, name)), sum, parts);
         }
         cost projector;
-        if (is_first && outer.after.entry != nullptr) {
+        const bool is_followed = is_first && scope_.find_block("after").entry != nullptr;
+        if (is_first && !is_followed && outer.after.entry != nullptr) {
             projector = block_lines(outer.after);
         } else {
             projector = block_cost(scope_, own + "_projector");
         }
         add(in_tower({}, named(projector.in(in), prefix, "projector")), sum, parts);
+        if (is_followed) {
+            cost following = block_cost(scope_, "after");
+            following += outer.after.entry != nullptr ? block_lines(outer.after) : cost{};
+            add(in_tower({}, following.in(in).renamed(
+                                 [&prefix](const component_name& row) { return component_name(prefix, row.view()); })),
+                sum, parts);
+        }
         add({.name = "image_attention",
              .role = part_role::anywhere,
              .cost = in_each_text_layer(own + "_in_text").in(in)},

@@ -138,10 +138,15 @@ inline value filled_of(const function_call& c) {
 }
 /// of_layer(object, i, "key"): a size from the object of a layer. `object` may hold one object under the index of each
 /// layer (with or without leading zeros); null where the size is not given. The arguments after it are the other keys
-/// it may have.
+/// it may have, or a list of them.
 inline value of_layer_of(const function_call& c) {
     const config_node* layers = c.given[0].given;
     value found;
+    vector<value> keys;
+    for (std::size_t k = 2; k < c.given.size(); ++k) {
+        const vector<value> several = c.given[k].type == value::kind::list ? c.items(k) : vector<value>(1, c.given[k]);
+        keys.append(several.begin(), several.end());
+    }
     for (std::size_t k = 0; layers != nullptr && k < layers->count; ++k) {
         const config_node& node = c.in.config().tree().child(*layers, k);
         const std::string field = text_of({c.in.config().field(layers->key), ".", node.key});
@@ -156,13 +161,13 @@ inline value of_layer_of(const function_call& c) {
             refuse(field, {"must be an object, got ", c.in.config().shown(node)});
         }
         std::string known;
-        for (std::size_t other = 2; other < c.given.size(); ++other) {
-            append_item(known, c.given[other].text);
+        for (const value& other : keys) {
+            append_item(known, other.text);
         }
         for (std::size_t child = 0; child < node.count; ++child) {
             const std::string& key = c.in.config().tree().child(node, child).key;
             const auto is_key = [&key](const value& name) { return name.text == key; };
-            if (std::none_of(c.given.begin() + 2, c.given.end(), is_key)) {
+            if (std::none_of(keys.begin(), keys.end(), is_key)) {
                 refuse(text_of({field, ".", key}), {"unknown key; known: ", known});
             }
         }

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include <floptally/config/detail/classes.hpp>
 #include <floptally/page_language/config_tree.hpp>
 #include <floptally/page_language/fields.hpp>
 #include <floptally/page_language/page.hpp>
@@ -54,6 +55,39 @@ struct config_inside {
         }
     }
     return found;
+}
+
+/// The config of a model inside, or an empty one where there is none.
+[[nodiscard]] inline fields fields_inside(const inner_model& is, const config_inside& found, const fields& outer,
+                                          const config_tree& empty) {
+    const config_node& object = found.own != nullptr ? *found.own : found.beside ? outer.object() : empty.root();
+    return {found.own != nullptr || found.beside ? outer.tree() : empty, object,
+            found.beside ? outer.path() : outer.field(is.key), is.ignores};
+}
+
+/// A class of one of the models inside, which `architectures` names in place of one of the whole: that model alone.
+struct class_inside {
+    const inner_model* model = nullptr;  ///< null: the class is none of theirs
+    const page* read = nullptr;
+    std::string_view suffix{};
+};
+[[nodiscard]] inline class_inside class_of_inner(library& pages, const page& whole, const fields& config) {
+    const config_node* named = config.find("architectures");
+    if (named == nullptr || named->type != config_node::kind::list || named->count == 0) {
+        return {};
+    }
+    const config_node& name = config.tree().child(*named, 0);
+    if (name.type != config_node::kind::text || !class_called(whole, name.text).empty()) {
+        return {};
+    }
+    for (const inner_model* model : inner_of(whole)) {
+        const page& inside = pages.find(find_inside(pages, *model, config).type, &whole, model->line);
+        const std::string_view suffix = inner_of(inside).empty() ? class_called(inside, name.text) : "";
+        if (!suffix.empty()) {
+            return {model, &inside, suffix};
+        }
+    }
+    return {};
 }
 
 }  // namespace floptally::detail::pages

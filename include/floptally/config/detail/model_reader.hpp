@@ -243,10 +243,12 @@ class model_reader {
     [[nodiscard]] bool keeps_detached() const { return part_ == nullptr || !part_->pooled; }
 
     void add_embedding() {
-        const vocabulary table{.size = scope_.number("v"),
+        const vocabulary words{.size = scope_.number("v"),  // 0: numbers in their place
                                .tied = over_vocabulary_ && tied_,
                                .positions = scope_.number_or("positions", 0)};
-        put("embedding", part_role::input, table.embedding_cost(embedding_width()));
+        cost none;
+        none.add_parameters("embedding", term::position_embedding, position_parameters());
+        put("embedding", part_role::input, words.size == 0 ? none : words.embedding_cost(embedding_width()));
     }
 
     /// Adds layers of multi-token prediction, which many configs declare and none of the classes runs.

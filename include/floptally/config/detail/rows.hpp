@@ -178,12 +178,13 @@ inline constexpr part_word scores_words[] = {{"per"}, {"values"}, {"as"}, {"from
 inline constexpr part_word state_words[] = {{"per", "multiply_adds number to 281474976710656"},
                                             {"delta_rule"},
                                             {"scan"},
+                                            {"per_sequence"},
                                             {"as"},
                                             {"from"},
                                             {"to"},
                                             {"split"},
                                             {"dealt"}};
-/// The cost of a product of activations, in multiply-adds a token.
+/// The cost of a product of activations, in multiply-adds a token or a sequence.
 [[gnu::cold]] inline cost state_of(const part_call& p) {
     const floptally::value::set reads = p.values(p.words("from"), false);
     const floptally::value::set writes = p.values(p.words("to"), true);
@@ -191,7 +192,8 @@ inline constexpr part_word state_words[] = {{"per", "multiply_adds number to 281
     const std::uint64_t per_token = p.required("per");
     const term kind = p.on("delta_rule") ? term::delta_rule : p.on("scan") ? term::scan : term::state;
     cost sum;
-    sum.add_state(name.component, per_token, kind, reads, writes, split_of(p));
+    sum.add_state(name.component, per_token, kind, reads, writes, split_of(p),
+                  p.on("per_sequence") ? statistic::count : statistic::tokens);
     return sum;
 }
 
