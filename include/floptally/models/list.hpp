@@ -45,6 +45,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/DiTTransformer2DModel.page>
 ,
+#include <floptally/models/Dream.page>
+,
 #include <floptally/models/EasyAnimateTransformer3DModel.page>
 ,
 #include <floptally/models/ErnieImageTransformer2DModel.page>
@@ -201,6 +203,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/bailing_hybrid.page>
 ,
+#include <floptally/models/bailing_moe.page>
+,
 #include <floptally/models/bamba.page>
 ,
 #include <floptally/models/bart.page>
@@ -241,6 +245,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/chameleon.page>
 ,
+#include <floptally/models/chatglm.page>
+,
 #include <floptally/models/chinese_clip.page>
 ,
 #include <floptally/models/chinese_clip_text_model.page>
@@ -275,6 +281,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/colqwen2.page>
 ,
+#include <floptally/models/conditional_detr.page>
+,
 #include <floptally/models/convbert.page>
 ,
 #include <floptally/models/convnext.page>
@@ -305,6 +313,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/deberta-v2.page>
 ,
+#include <floptally/models/decision_transformer.page>
+,
 #include <floptally/models/deepseek.page>
 ,
 #include <floptally/models/deepseek_ocr2.page>
@@ -324,6 +334,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/deepseek_vl.page>
 ,
 #include <floptally/models/deit.page>
+,
+#include <floptally/models/depth_anything.page>
+,
+#include <floptally/models/detr.page>
 ,
 #include <floptally/models/dia.page>
 ,
@@ -345,9 +359,13 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/dots1.page>
 ,
+#include <floptally/models/dots3_note_text.page>
+,
 #include <floptally/models/dpr.page>
 ,
 #include <floptally/models/electra.page>
+,
+#include <floptally/models/embedding_gemma2_text.page>
 ,
 #include <floptally/models/emu3.page>
 ,
@@ -511,6 +529,12 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/granite4_vision_text.page>
 ,
+#include <floptally/models/granite_docling.page>
+,
+#include <floptally/models/granite_docling_text.page>
+,
+#include <floptally/models/granite_docling_vision.page>
+,
 #include <floptally/models/granite_speech.page>
 ,
 #include <floptally/models/granite_speech_encoder.page>
@@ -589,6 +613,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/internvl.page>
 ,
+#include <floptally/models/internvl_chat.page>
+,
 #include <floptally/models/internvl_vision.page>
 ,
 #include <floptally/models/iquestcoder.page>
@@ -631,6 +657,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/layoutlm.page>
 ,
+#include <floptally/models/led.page>
+,
 #include <floptally/models/lfm2.page>
 ,
 #include <floptally/models/lfm2_moe.page>
@@ -646,6 +674,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/lighton_ocr.page>
 ,
 #include <floptally/models/lilt.page>
+,
+#include <floptally/models/llada.page>
 ,
 #include <floptally/models/llama.page>
 ,
@@ -664,6 +694,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/llava_onevision.page>
 ,
 #include <floptally/models/longcat_flash.page>
+,
+#include <floptally/models/longformer.page>
 ,
 #include <floptally/models/m2m_100.page>
 ,
@@ -688,6 +720,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/metaclip_2_text_model.page>
 ,
 #include <floptally/models/metaclip_2_vision_model.page>
+,
+#include <floptally/models/mimo.page>
 ,
 #include <floptally/models/mimo_v2_flash.page>
 ,
@@ -795,6 +829,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/nv_esmc.page>
 ,
+#include <floptally/models/nystromformer.page>
+,
 #include <floptally/models/olmo.page>
 ,
 #include <floptally/models/olmo2.page>
@@ -808,6 +844,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/openai-gpt.page>
 ,
 #include <floptally/models/openai_privacy_filter.page>
+,
+#include <floptally/models/openelm.page>
 ,
 #include <floptally/models/opt.page>
 ,
@@ -834,6 +872,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/parakeet_ctc.page>
 ,
 #include <floptally/models/parakeet_encoder.page>
+,
+#include <floptally/models/patchtst.page>
 ,
 #include <floptally/models/pegasus.page>
 ,
@@ -1017,7 +1057,11 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/solar_open.page>
 ,
+#include <floptally/models/speech-encoder-decoder.page>
+,
 #include <floptally/models/speech_to_text.page>
+,
+#include <floptally/models/splinter.page>
 ,
 #include <floptally/models/squeezebert.page>
 ,
@@ -1035,7 +1079,15 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/t5gemma.page>
 ,
+#include <floptally/models/table-transformer.page>
+,
 #include <floptally/models/tapas.page>
+,
+#include <floptally/models/time_series_transformer.page>
+,
+#include <floptally/models/timesfm.page>
+,
+#include <floptally/models/timesfm2_5.page>
 ,
 #include <floptally/models/timesformer.page>
 ,
@@ -1069,6 +1121,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/vision-encoder-decoder.page>
 ,
+#include <floptally/models/vision-text-dual-encoder.page>
+,
+#include <floptally/models/visual_bert.page>
+,
 #include <floptally/models/vit.page>
 ,
 #include <floptally/models/vit_mae.page>
@@ -1076,6 +1132,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/vit_msn.page>
 ,
 #include <floptally/models/vitdet.page>
+,
+#include <floptally/models/vitpose.page>
 ,
 #include <floptally/models/vitpose_backbone.page>
 ,
@@ -1118,6 +1176,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/xmod.page>
 ,
 #include <floptally/models/yolos.page>
+,
+#include <floptally/models/yoso.page>
 ,
 #include <floptally/models/youtu.page>
 ,

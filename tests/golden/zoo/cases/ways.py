@@ -60,3 +60,4 @@ def cases(case):
          linear_attn_config={"full_attn_layers": [1, 2, 4], "kda_layers": [1, 3]})
     like("vision2026", "regnet/x", "levels-as-wide", embedding_size=16, hidden_sizes=[16, 16, 40])
     like("vision2026", "resnet/basic", "levels-as-wide", embedding_size=16, hidden_sizes=[16, 16, 40])
+    like("image_text2026", "deepseek_ocr2_vision/model", "heads-of-keys-null", encoder_config={"num_key_value_heads": None})
