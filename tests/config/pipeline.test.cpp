@@ -2,6 +2,7 @@
 //
 // The folder of a pipeline of diffusers: models with configs of their own, which are read and added up by their names.
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include <floptally/count/flop_counter.hpp>
+#include <floptally/input/add_input.hpp>
 #include <floptally/json.hpp>
 
 #include "catch2.hpp"
@@ -100,6 +102,12 @@ TEST_CASE("The first of the parts that are named trains, the others run before i
     CHECK(backward_of(both) == backward_of(transformer));
     const model_config other = load_config(at.path(), {.parts = {"text_encoder"}});
     CHECK(backward_of(other) == backward_of(encoder));
+    // No token of the encoder's text stands for a latent.
+    const std::vector<std::int64_t> lengths{9};
+    const std::vector<std::int64_t> texts{5};
+    tally batch{both.cost.masks()};
+    add_input({.lengths = {{"lengths", lengths}}, .encoder_lengths = texts, .grids = {{1, 4, 6}}}, both, batch);
+    CHECK(batch == sample(both));
     // A plan that says what trains walks the same parts.
     const training_plan plan{
         .weights = {{"*", weight_state::frozen}, {"transformer.attention.*", weight_state::lora, 4}}};

@@ -210,7 +210,7 @@ class input_adder {
         list.lengths.visit([&](const auto& lengths) {
             if (encodes_sound(model_)) {
                 sum.add_encoder_decoder(lengths, keys_of_clips(list), list.field);
-            } else if (batch_.encoder_lengths) {
+            } else if (batch_.encoder_lengths && texts_of_grids(model_.cost) == 0) {
                 batch_.encoder_lengths->visit(
                     [&](const auto& other) { sum.add_encoder_decoder(lengths, other, list.field); });
             } else if (list.row_length) {

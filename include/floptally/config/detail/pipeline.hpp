@@ -120,6 +120,7 @@ class pipeline {
             sum.parts.push_back(std::move(one));
         }
         for (tower_input& input : part.towers) {
+            input.per_unit = input.per_frame = input.per_token = 0;  // the text of another part has no token for it
             sum.towers.push_back(std::move(input));
         }
         for (const std::string& note : part.notes) {
