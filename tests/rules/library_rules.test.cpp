@@ -58,6 +58,17 @@ i64 whole_blocks(i64 tokens, i64 size) {
     }
     return blocks;
 }
+detail::resampled_cells level_of(words p) { return {p[0], p[1], p[2], p[3]}; }
+/// The cells of an axis: a kernel is laid wherever it fits, and what it makes is repeated.
+u64 made_of(i64 cells, const resampling& by) {
+    i64 made = 0;
+    for (i64 first = 0; cells != 0 && first + by.field <= cells; first += by.stride) {
+        made += by.up;
+    }
+    return made == 0 ? 0 : static_cast<u64>(std::max<i64>(made + by.add, 0));
+}
+u64 made_frame(words p, const grid& g) { return made_of(g.h, level_of(p).space()) * made_of(g.w, level_of(p).space()); }
+u64 made_frames(words p, const grid& g) { return made_of(g.t, level_of(p).frames()); }
 bool is_in_band(words p, i64 i, i64 j) { return (p[0] < 0 || i - j <= p[0]) && (p[1] < 0 || j - i <= p[1]); }
 
 hstu_definition::parts parts_of(const sequence& s) {
@@ -244,6 +255,26 @@ const std::vector<enumeration>& enumerations() {
         {"joint_pairs", {mask::joint_pairs({.side = 2})}, nullptr,
          [](words p, const grid& g) {
              return pairs({.length = static_cast<std::uint32_t>(g.t * merged(g, p[0]) + g.keys)}, [](i64, i64) { return true; }); }},
+        {"level_cells", {unit::level_cells({2, 2}, {1, 2}), unit::level_cells({3, 4, 2, 1}, {.up = 2, .add = -1}),
+                         unit::level_cells({0, 1})}, nullptr,
+         [](words p, const grid& g) { return made_frames(p, g) * made_frame(p, g); },
+         [](words p, const audio_clip& clip) { return made_of(clip.frames, level_of(p).space()); }},
+        {"level_pairs", {mask::level_pairs({2, 2}), mask::level_pairs({1, 2}, {1, 2}, level_reach::frame),
+                         mask::level_pairs({2, 3, 2}, {}, level_reach::place),
+                         mask::level_pairs({2, 2}, {.up = 2, .add = -1}, level_reach::past),
+                         mask::level_pairs({1, 2}, {}, level_reach::before)}, nullptr,
+         [](words p, const grid& g) {
+             const i64 frame = static_cast<i64>(made_frame(p, g));
+             const auto reach = floptally::mask_rules::level_pairs{level_of(p)}.reach();
+             return pairs({.length = static_cast<std::uint32_t>(static_cast<i64>(made_frames(p, g)) * frame)}, [&](i64 i, i64 j) {
+                 return reach == level_reach::sample || (reach == level_reach::frame && i / frame == j / frame) ||
+                        (reach == level_reach::place && i % frame == j % frame) ||
+                        (reach == level_reach::past && j / frame <= i / frame) ||
+                        (reach == level_reach::before && i % frame == j % frame && j <= i); }); },
+         [](words p, const audio_clip& clip) {
+             const auto reach = floptally::mask_rules::level_pairs{level_of(p)}.reach();
+             return pairs({.length = static_cast<std::uint32_t>(made_of(clip.frames, level_of(p).space()))},
+                          [&](i64 i, i64 j) { return (reach != level_reach::place && reach != level_reach::before) || i == j; }); }},
         {"measured", {measured("routed"), measured("loss_tokens")}, nullptr},  // no sample adds to it
         {"count", {moment_rules::count{}}, [](words, const sequence& s) { return u64{s.length != 0 ? 1U : 0U}; }},
         {"tokens", {moment_rules::tokens{}}, [](words, const sequence& s) { return rows(s, [](i64) { return 1; }); }},

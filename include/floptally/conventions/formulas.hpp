@@ -77,13 +77,15 @@ inline constexpr convention torch_flop_counter{.name = "torch_flop_counter"sv,
                                                .summary = "every mask as L², attention backward 2.5x (fused kernel)"sv,
                                                .causal = causal_pairs::full_square,
                                                .windows = window_pairs::ignored,
-                                               .backward = attention_backward::flash};
+                                               .backward = attention_backward::flash,
+                                               .groups = grouped_gradient::all_channels};
 
 /// `FlopCounterMode` over eager attention.
 inline constexpr convention torch_flop_counter_eager{
     .name = "torch_flop_counter_eager"sv,
     .summary = "every mask as L², attention backward 2x (eager attention)"sv,
     .causal = causal_pairs::full_square,
-    .windows = window_pairs::ignored};
+    .windows = window_pairs::ignored,
+    .groups = grouped_gradient::all_channels};
 
 }  // namespace floptally::conventions

@@ -54,6 +54,12 @@ enum class counted_weights : std::uint8_t {
     stored    ///< every parameter once, by every token of this side, and no lm_head that shares the embedding's table
 };
 
+/// Counts of the gradient of a grouped convolution's weight.
+enum class grouped_gradient : std::uint8_t {
+    as_run,       ///< each channel with those of its group
+    all_channels  ///< every channel with every other, as if there were one group
+};
+
 struct convention;
 
 /// The statistics that a convention counts instead of one, each with a divisor: `half_square` counts a causal mask as
@@ -117,6 +123,7 @@ struct convention {
     head_rows head = head_rows::every_token;
     counted_weights parameters = counted_weights::visited;
     indexer_backward indexer = indexer_backward::as_run;
+    grouped_gradient groups = grouped_gradient::as_run;
     count_pairs_function pairs = count_pairs;
 };
 

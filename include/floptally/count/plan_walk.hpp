@@ -108,10 +108,9 @@ class plan_walk {
             const auto count = [&](const cost_row& row, const gradients& needed, const gradients& least) {
                 const bool recomputed = recomputes(part, layer, row, needed, again);
                 emit(part, layer, row, needed, recomputed);
-                const bool is_more =
-                    !(needed == least) &&
-                    !(passes_of(row.kind, how_, plan_, recomputed, needed) ==
-                      passes_of(row.kind, how_, plan_, recomputes(part, layer, row, least, again), least));
+                const bool is_more = !(needed == least) &&
+                                     !(passes_of(row, how_, plan_, recomputed, needed) ==
+                                       passes_of(row, how_, plan_, recomputes(part, layer, row, least, again), least));
                 is_upper_bound = is_upper_bound || (is_more && is_counted(part, row));
             };
             entering = visit(part, layer, read, count) || entering;
@@ -189,10 +188,10 @@ class plan_walk {
         const rule attends = attended_pairs(part.cost, row, plan_);
         if (is_of_indexer(row.kind) && how_.indexer == indexer_backward::as_layers) {
             const gradients all{.weight = needed.weight, .output = needed.output};
-            put(name, row, attends, passes_of(row.kind, how_, plan_, again, all).on(ranks));
+            put(name, row, attends, passes_of(row, how_, plan_, again, all).on(ranks));
             return;
         }
-        const passes run = passes_of(row.kind, how_, plan_, again, needed).on(ranks);
+        const passes run = passes_of(row, how_, plan_, again, needed).on(ranks);
         if (row.kind == term::index_scores && plan_.indexer == indexer_training::sparse_loss) {
             // All are scored for the choice; the loss looks at the chosen ones alone.
             put(name, row, attends, run.without_backward());
@@ -206,7 +205,7 @@ class plan_walk {
             const bool sparse = plan_.indexer == indexer_training::sparse_loss;
             if (is_counted(part, teacher)) {
                 put(choice_.indexer, teacher, sparse ? attends : choice_.all_keys,
-                    passes_of(teacher.kind, how_, plan_, again, needed).on(ranks));
+                    passes_of(teacher, how_, plan_, again, needed).on(ranks));
             }
         }
         if (!decided.adapts(row)) {
@@ -219,14 +218,14 @@ class plan_walk {
         if (how_.parameters == counted_weights::stored) {
             matrix.kind = term::linear;  // no table is tied to an adapter
             matrix.parameters = rank * widths.parameters;
-            put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
+            put(name, matrix, attends, passes_of(row, how_, plan_, again, of_a).on(ranks));
             return;
         }
         matrix.useful = matrix.padded = rank * widths.in;
-        put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, of_a).on(ranks));
+        put(name, matrix, attends, passes_of(row, how_, plan_, again, of_a).on(ranks));
         matrix.useful = rank * widths.out;
         matrix.padded = rank * widths.padded_out;
-        put(name, matrix, attends, passes_of(row.kind, how_, plan_, again, {}).on(ranks));
+        put(name, matrix, attends, passes_of(row, how_, plan_, again, {}).on(ranks));
     }
 
     constexpr void put(const component_name& name, const cost_row& row, const rule& attends, const passes& run) {

@@ -168,7 +168,7 @@ class word_coefficients {
                         const rule attends = has_rule(row.what) ? model.masks()[row.mask] : rule{};
                         const std::uint32_t ranks = ranks_of(plan, name.view(), model.weight_name(row));
                         add(name, attends, counted_row(model, row, how),
-                            passes_of(row.kind, how, plan, again).on(ranks), how, context);
+                            passes_of(row, how, plan, again).on(ranks), how, context);
                     }
                 }
             }

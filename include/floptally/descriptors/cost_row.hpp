@@ -66,6 +66,7 @@ struct cost_row {
     std::uint64_t padded = 0;      ///< FLOPs per unit of padded slots: a padded vocabulary is wider
     std::uint64_t parameters = 0;  ///< weights stored: all experts, not only those a token visits
     std::uint32_t weight = 0;      ///< 0: without a name; else one more than an index into `cost::weights()`
+    std::uint32_t groups = 1;      ///< of the channels of a convolution, each multiplied with its own group alone
     dataflow flow{};
     adapter per_rank{};
     dealing dealt{};  ///< to the ranks of tensor and expert parallelism
@@ -100,8 +101,9 @@ struct linear {
     std::string_view weight{};  ///< its name in its component, as users of adapters write it: "q_proj"
     value::set reads = 0;
     value::set writes = 0;
-    bool adaptable = true;  ///< LoRA can stand beside it: a plain matrix, neither a convolution nor blocks
-    dealing dealt{};        ///< how tensor parallelism splits it; its columns and rows need no number
+    bool adaptable = true;     ///< LoRA can stand beside it: a plain matrix, neither a convolution nor blocks
+    std::uint32_t groups = 1;  ///< of a convolution, whose `in_features` are those of one group
+    dealing dealt{};           ///< how tensor parallelism splits it; its columns and rows need no number
 };
 
 /// The attention core of `num_heads` query heads: QKᵀ over `qk_head_dim`, PV over `v_head_dim`.

@@ -17,7 +17,37 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/AnyFlowTransformer3DModel.page>
 ,
+#include <floptally/models/AsymmetricAutoencoderKL.page>
+,
 #include <floptally/models/AuraFlowTransformer2DModel.page>
+,
+#include <floptally/models/AutoencoderDC.page>
+,
+#include <floptally/models/AutoencoderKL.page>
+,
+#include <floptally/models/AutoencoderKLCogVideoX.page>
+,
+#include <floptally/models/AutoencoderKLFlux2.page>
+,
+#include <floptally/models/AutoencoderKLHunyuanImage.page>
+,
+#include <floptally/models/AutoencoderKLHunyuanVideo.page>
+,
+#include <floptally/models/AutoencoderKLHunyuanVideo15.page>
+,
+#include <floptally/models/AutoencoderKLMagvit.page>
+,
+#include <floptally/models/AutoencoderKLMochi.page>
+,
+#include <floptally/models/AutoencoderKLQwenImage.page>
+,
+#include <floptally/models/AutoencoderKLTemporalDecoder.page>
+,
+#include <floptally/models/AutoencoderKLWan.page>
+,
+#include <floptally/models/AutoencoderOobleck.page>
+,
+#include <floptally/models/AutoencoderTiny.page>
 ,
 #include <floptally/models/BriaFiboTransformer2DModel.page>
 ,
@@ -156,6 +186,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/UNetMotionModel.page>
 ,
 #include <floptally/models/UNetSpatioTemporalConditionModel.page>
+,
+#include <floptally/models/VQModel.page>
 ,
 #include <floptally/models/WanTransformer3DModel.page>
 ,

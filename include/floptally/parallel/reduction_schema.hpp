@@ -84,13 +84,13 @@ class reduction_schema {
     [[nodiscard]] static std::uint64_t hash_of(const convention& how, const mask_set& masks) {
         // All members are named, so that a new one does not compile before it is compared.
         const auto& [name, summary, causal, windows, backward, counted, delta_rule_flops, scan_flops, head, parameters,
-                     indexer, pairs] = how;
+                     indexer, groups, pairs] = how;
         static_assert(std::is_same_v<decltype(pairs), const count_pairs_function>);
         schema_hash hash;
         hash << name << summary << static_cast<std::uint64_t>(causal) << static_cast<std::uint64_t>(windows)
              << static_cast<std::uint64_t>(backward) << std::uint64_t{delta_rule_flops} << std::uint64_t{scan_flops}
              << static_cast<std::uint64_t>(head) << static_cast<std::uint64_t>(parameters)
-             << static_cast<std::uint64_t>(indexer);
+             << static_cast<std::uint64_t>(indexer) << static_cast<std::uint64_t>(groups);
         for (std::size_t kind = 0; kind < term_count; ++kind) {
             hash << std::uint64_t{counted.contains(static_cast<term>(kind))};
         }

@@ -7,6 +7,7 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/detail/pair_rows.hpp>
+#include <floptally/rules/detail/resampled_cells.hpp>
 #include <floptally/rules/grid_units.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic_rule.hpp>
@@ -150,6 +151,37 @@ struct listed_pairs : unit_rules::listed_units {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
         return listed_units::of_frame(g) * g.frame_patches();
     }
+};
+
+/// The pairs of `unit_rules::level_cells` that see each other, as far as they reach. A clip has one row of cells.
+struct level_pairs : detail::resampled_cells {
+    static constexpr std::string_view name = "level_pairs"sv;
+    static constexpr rule_parameter parameters[] = {
+        {"field", -0x7FFF'FFFF},     {"stride", 1, 0x7FFF},         {"up", 1, 0x7FFF, 1},
+        {"add", -0x8000, 0x7FFF, 0}, {"t_field", -0x800, 0x7FF, 1}, {"t_stride", 1, 0xFF, 1},
+        {"t_up", 1, 0xFF, 1},        {"t_add", -0x8000, 0x7FFF, 0}, {"reach", 0, 4, 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr level_reach reach() const {
+        return static_cast<level_reach>(of_time(28, 7));
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        const uint128 all = cells(g);
+        const uint128 frame = of_frame(g);
+        return reach() == level_reach::frame    ? all * frame
+               : reach() == level_reach::place  ? all * of_frames(g)
+               : reach() == level_reach::past   ? all * frame * (of_frames(g) + 1) / 2
+               : reach() == level_reach::before ? all * (of_frames(g) + 1) / 2
+                                                : all * all;
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const audio_clip& clip) const {
+        const uint128 all = of_axis(clip.frames, space());
+        return reach() == level_reach::place || reach() == level_reach::before ? all : all * all;
+    }
+    constexpr void values(std::int64_t* to) const {
+        common_values(to);
+        to[8] = static_cast<std::int64_t>(reach());
+    }
+    [[nodiscard]] static constexpr level_pairs from(const std::int64_t* numbers) { return {of(numbers, numbers[8])}; }
 };
 
 }  // namespace floptally::mask_rules

@@ -7,6 +7,7 @@
 #include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/detail/pair_rows.hpp>
+#include <floptally/rules/detail/resampled_cells.hpp>
 #include <floptally/rules/detail/rule_call.hpp>
 #include <floptally/rules/sequence.hpp>
 #include <floptally/rules/statistic_rule.hpp>
@@ -181,6 +182,21 @@ struct listed_units {
     }
 };
 
+/// Cells of a grid after convolutions and samplers, of time apart; frames of a clip of sound.
+struct level_cells : detail::resampled_cells {
+    static constexpr std::string_view name = "level_cells"sv;
+    static constexpr rule_parameter parameters[] = {
+        {"field", -0x7FFF'FFFF},       {"stride", 1, 0x7FFF},    {"up", 1, 0x7FFF, 1}, {"add", -0x8000, 0x7FFF, 0},
+        {"t_field", -0x800, 0x7FF, 1}, {"t_stride", 1, 0xFF, 1}, {"t_up", 1, 0xFF, 1}, {"t_add", -0x8000, 0x7FFF, 0}};
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const grid& g) const { return cells(g); }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const audio_clip& clip) const {
+        return of_axis(clip.frames, space());
+    }
+    constexpr void values(std::int64_t* to) const { common_values(to); }
+    [[nodiscard]] static constexpr level_cells from(const std::int64_t* numbers) { return {of(numbers, 0)}; }
+};
+
 }  // namespace floptally::unit_rules
 
 namespace floptally::unit {
@@ -239,6 +255,12 @@ template <whole_number Side, whole_number LineEnds = int>
                                                               whole_number auto other_patches,
                                                               whole_number auto other_units) {
     return detail::from_numbers<unit_rules::listed_units>(patches, units, other_patches, other_units);
+}
+
+/// Cells that convolutions and samplers leave of a grid, or of a clip of sound (by `space`).
+[[nodiscard]] constexpr unit_rules::level_cells level_cells(const resampling& space, const resampling& time = {}) {
+    return detail::from_numbers<unit_rules::level_cells>(space.field, space.stride, space.up, space.add, time.field,
+                                                         time.stride, time.up, time.add);
 }
 
 }  // namespace floptally::unit

@@ -35,7 +35,7 @@ using library_masks =
               mask_rules::compressed_box, mask_rules::hstu, mask_rules::grid_windows, mask_rules::clip_squares,
               mask_rules::level_windows, mask_rules::reduced_pairs, mask_rules::across_frames, mask_rules::window_lines,
               mask_rules::later_image_tokens, mask_rules::listed_pairs, mask_rules::strided_squares,
-              mask_rules::strided_band, mask_rules::latent_pairs, mask_rules::joint_pairs>;
+              mask_rules::strided_band, mask_rules::latent_pairs, mask_rules::joint_pairs, mask_rules::level_pairs>;
 
 /// All rules that come with the library: its masks, units, moments and those of published counters. Only texts and
 /// kernels need a closed list, and the names that a user's struct must not have are deduced from it.
@@ -43,10 +43,11 @@ using library_rules = library_masks::with<
     unit_rules::hstu_part, unit_rules::merged_patches, unit_rules::pooled_patches, unit_rules::clips,
     unit_rules::pooled_clips, unit_rules::merged_pairs, unit_rules::merged_squares, unit_rules::strided_cells,
     unit_rules::kept_patches, unit_rules::kept_squares, unit_rules::strided_frames, unit_rules::listed_units,
-    unit_rules::latent_tokens, unit_rules::joint_tokens, unit_rules::measured, moment_rules::count,
-    moment_rules::tokens, moment_rules::squares, moment_rules::cached, moment_rules::keys, moment_rules::crossed,
-    megatron_bridge::within_window, megatron_bridge::limited_by_window, maxtext::window_squares, maxtext::chunk_squares,
-    maxtext::best_compressed_squares, recsys_examples::history_squares, recsys_examples::other_pairs>;
+    unit_rules::latent_tokens, unit_rules::joint_tokens, unit_rules::level_cells, unit_rules::measured,
+    moment_rules::count, moment_rules::tokens, moment_rules::squares, moment_rules::cached, moment_rules::keys,
+    moment_rules::crossed, megatron_bridge::within_window, megatron_bridge::limited_by_window, maxtext::window_squares,
+    maxtext::chunk_squares, maxtext::best_compressed_squares, recsys_examples::history_squares,
+    recsys_examples::other_pairs>;
 
 namespace detail {
 

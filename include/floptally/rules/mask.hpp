@@ -175,6 +175,13 @@ class mask : public rule {
                                                              static_cast<int>(keys));
     }
 
+    /// The cells that convolutions and samplers leave see each other, as far as they reach.
+    [[nodiscard]] static constexpr mask level_pairs(const resampling& space, const resampling& time = {},
+                                                    level_reach reach = level_reach::sample) {
+        return detail::from_numbers<mask_rules::level_pairs>(space.field, space.stride, space.up, space.add, time.field,
+                                                             time.stride, time.up, time.add, static_cast<int>(reach));
+    }
+
     using rule::in;
     /// This mask over the samples of another modality; a modality that it does not count is `error`.
     [[nodiscard]] constexpr mask in(modality which) const { return rule::in(which); }

@@ -30,7 +30,7 @@ class seen_keys;
 }
 
 /// The most numbers that the text form of a rule has.
-inline constexpr std::size_t most_text_parameters = 8;
+inline constexpr std::size_t most_text_parameters = 9;
 
 /// One struct's name, properties and functions, once for all rules made of it. A function that the struct has no member
 /// for is null, so that it costs nothing to compile: the table is as short as the rule.

@@ -2,18 +2,19 @@
 """Counts small random models of diffusers, run forward and backward under PyTorch's FlopCounterMode.
 
     pip install -r requirements.txt
-    python diffusion.py [CLASS...]           # runs the classes of diffusion_cases.py (default: all), writes diffusion.json
+    python diffusion.py [CLASS...]           # runs the classes of *_cases.py (default: all), writes a *.json beside each
     python diffusion.py --check [CLASS...]   # writes nothing, compares with what is there
 
 Without PyTorch and diffusers, or with other versions of them, it says so and exits with status 77.
 
-Each class has a function in diffusion_cases.py that draws sizes and flags at random, from a seed that is the class's
+Each class has a function in a file of cases that draws sizes and flags at random, from a seed that is the class's
 name and the number of the draw: it returns the arguments of the class, and a function that makes the inputs of one run.
 zoo.test.cpp compares with the library, as generate.py says. A config is what the class saves in config.json; runs have
 `grids` (frames, rows, columns of what the class takes) and `texts`, the tokens of text of each sample (a list of a class
-that takes several), and `conditions`, the cells of what each is made from.
+that takes several), and `conditions`, the cells of what each is made from; or `audio_frames`.
 """
 
+import importlib
 import json
 import pathlib
 import random
@@ -23,7 +24,7 @@ import warnings
 
 HERE = pathlib.Path(__file__).resolve().parent
 DRAWS = 4
-FILE = HERE / "diffusion.json"
+FILES = sorted(HERE.glob("*_cases.py"))
 
 
 def skip(reason):
@@ -48,7 +49,7 @@ def first_of(outputs):
 
 def run(torch, counter, model, made):
     made = dict(made)
-    record = {name: made.pop(name) for name in ("grids", "texts", "conditions") if name in made}
+    record = {name: made.pop(name) for name in ("grids", "texts", "conditions", "audio_frames") if name in made}
     differences = made.pop("differences", {})
     loss_of = made.pop("loss", lambda outputs: first_of(outputs)[:1])
     forward_of = made.pop("call", lambda model, **inputs: model(**inputs))
@@ -61,7 +62,7 @@ def run(torch, counter, model, made):
     operators = {"forward": count(forward), "backward": count(backward)}
     kernel = any("scaled_dot_product" in name for name in operators["forward"])
     plain = not {"bmm", "baddbmm"}.isdisjoint([*operators["forward"], *operators["backward"]])
-    return {"batch": len(record["grids"]), "length": 0, "lengths": [], **record, "attention": "sdpa",
+    return {"batch": len(next(iter(record.values()))), "length": 0, "lengths": [], **record, "attention": "sdpa",
             "fused": "mixed" if kernel and plain else kernel,
             "forward": sum(operators["forward"].values()), "backward": sum(operators["backward"].values()),
             "operators": operators,
@@ -92,10 +93,15 @@ def describe(torch, diffusers, counter, name, draw, cases):
     return described
 
 
+def write(path, after):
+    lines = [json.dumps(after[key], separators=(",", ":")) for key in sorted(after)]
+    path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
+
+
 def main(arguments):
     check_only = "--check" in arguments
     draws = next((int(word[8:]) for word in arguments if word.startswith("--draws=")), None)
-    out = pathlib.Path(next((word[6:] for word in arguments if word.startswith("--out=")), FILE))
+    out = next((pathlib.Path(word[6:]) for word in arguments if word.startswith("--out=")), None)
     only = [word for word in arguments if not word.startswith("--")]
     warnings.filterwarnings("ignore")
     try:
@@ -112,25 +118,29 @@ def main(arguments):
     torch.set_num_threads(1)
     diffusers.utils.logging.set_verbosity_error()
     sys.path.insert(0, str(HERE))
-    import diffusion_cases as cases
-    before = {one["id"]: one for one in json.loads(out.read_text())} if out.exists() else {}
-    after, wrong = dict(before), []
-    for name in only or cases.CLASSES:
-        for draw in range(draws or getattr(getattr(cases, name), "draws", DRAWS)):
-            key = f"{name}/{draw}"
-            try:
-                one = json.loads(json.dumps(describe(torch, diffusers, FlopCounterMode, name, draw, cases)))
-            except Exception:
-                wrong.append(key)
-                traceback.print_exc()
-                continue
-            if check_only and before.get(key) != one:
-                wrong.append(key)
-            after[key] = one
-    if not check_only:
-        lines = [json.dumps(after[key], separators=(",", ":")) for key in sorted(after)]
-        out.write_text("[\n" + ",\n".join(lines) + "\n]\n")
-    print(f"{len(after)} cases" + ("" if not wrong else f", {len(wrong)} WRONG: " + " ".join(wrong)))
+    wrong, count = [], 0
+    for path in FILES:
+        cases = importlib.import_module(path.stem)
+        chosen = [name for name in cases.CLASSES if not only or name in only]
+        file = out or path.with_name(path.stem.removesuffix("_cases") + ".json")
+        before = {one["id"]: one for one in json.loads(file.read_text())} if file.exists() else {}
+        after = dict(before)
+        for name in chosen:
+            for draw in range(draws or getattr(getattr(cases, name), "draws", DRAWS)):
+                key = f"{name}/{draw}"
+                try:
+                    one = json.loads(json.dumps(describe(torch, diffusers, FlopCounterMode, name, draw, cases)))
+                except Exception:
+                    wrong.append(key)
+                    traceback.print_exc()
+                    continue
+                if check_only and before.get(key) != one:
+                    wrong.append(key)
+                after[key] = one
+        if chosen and not check_only:
+            write(file, after)
+        count += len(after)
+    print(f"{count} cases" + ("" if not wrong else f", {len(wrong)} WRONG: " + " ".join(wrong)))
     return 1 if wrong else 0
 
 

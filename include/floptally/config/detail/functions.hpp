@@ -36,9 +36,14 @@ inline value count_of(const function_call& c) {
 inline value is_list_of(const function_call& c) { return flag_value(c.given[0].type == value::kind::list); }
 inline value is_text_of(const function_call& c) { return flag_value(c.given[0].type == value::kind::text); }
 inline value is_number_of(const function_call& c) { return flag_value(c.given[0].type == value::kind::number); }
-/// A number that `step` makes of all numbers of a list, one after the other; `step` returns true beyond 64 bits.
+/// A number that `step` makes of all numbers of a list, or of the first so many, one after the other; `step` returns
+/// true beyond 64 bits.
 inline value folded(const function_call& c, std::int64_t from, bool (*step)(std::int64_t&, std::int64_t)) {
+    std::int64_t left = c.number_or(1, max_number);
     for (const std::int64_t element : c.numbers(0)) {
+        if (left-- <= 0) {
+            break;
+        }
         if (step(from, element) || from > max_number) {
             c.fail({"beyond 2^62"});
         }
@@ -124,6 +129,18 @@ inline value halves_of(const function_call& c) {
     vector<value> all;
     for (const std::int64_t element : c.numbers(0)) {
         all.push_back(number_value(element / 2));
+    }
+    return c.in.list_of(std::move(all));
+}
+/// scaled(list, n): each number of a list times n.
+inline value scaled_of(const function_call& c) {
+    vector<value> all;
+    for (const std::int64_t element : c.numbers(0)) {
+        std::int64_t product = 0;
+        if (__builtin_mul_overflow(element, c.number(1), &product) || product > max_number || product < -max_number) {
+            c.fail({"makes a number beyond 2^62"});
+        }
+        all.push_back(number_value(product));
     }
     return c.in.list_of(std::move(all));
 }
@@ -248,14 +265,15 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"is_list", 1, 1, is_list_of},
                                                    {"is_text", 1, 1, is_text_of},
                                                    {"is_number", 1, 1, is_number_of},
-                                                   {"sum", 1, 1, sum_of},
-                                                   {"product", 1, 1, product_of},
+                                                   {"sum", 1, 2, sum_of},
+                                                   {"product", 1, 2, product_of},
                                                    {"last", 1, 1, last_of},
                                                    {"largest", 1, 1, largest_of},
                                                    {"times", 2, 3, times_of},
                                                    {"different", 1, 1, different_of},
                                                    {"repeated", 1, 1, repeated_of},
                                                    {"halves", 1, 1, halves_of},
+                                                   {"scaled", 2, 2, scaled_of},
                                                    {"filled", 3, 3, filled_of},
                                                    {"of_layer", 3, 9, of_layer_of},
                                                    {"level", 2, 2, level_of},

@@ -79,6 +79,7 @@ inline constexpr part_word linear_words[] = {{"in", "in_features number"},
                                              {"scan"},
                                              {"units"},
                                              {"no_lora"},
+                                             {"groups"},
                                              {"as"},
                                              {"from"},
                                              {"to"},
@@ -105,7 +106,11 @@ inline constexpr part_word linear_words[] = {{"in", "in_features number"},
                   .reads = p.values(p.words("from"), false),
                   .writes = p.values(p.words("to"), true),
                   .adaptable = !p.on("no_lora"),
+                  .groups = static_cast<std::uint32_t>(p.number("groups", 1)),
                   .dealt = split_of(p)};
+    if (p.number("groups", 1) == 0) {
+        p.fail({"groups must be at least 1"});
+    }
     cost sum;
     if (p.on("units")) {
         sum.add(name.component, matrix, p.attends("units", {}));

@@ -25,14 +25,14 @@ namespace floptally::detail {
 struct passes {
     std::uint8_t forward = 0;
     std::uint8_t backward_data = 0;
-    std::uint8_t backward_weights = 0;
+    std::uint32_t backward_weights = 0;
     std::uint32_t executed_more[3] = {};  ///< of these, as `component_flops` has it
     std::uint32_t recomputed_forward = 0;
 
     /// These passes on `ranks` ranks that each run them: one run is padded, all are executed.
     [[nodiscard]] constexpr passes on(std::uint32_t ranks) const {
         passes all = *this;
-        const std::uint8_t once[] = {forward, backward_data, backward_weights};
+        const std::uint32_t once[] = {forward, backward_data, backward_weights};
         for (std::size_t i = 0; i < 3; ++i) {
             all.executed_more[i] = ranks * executed_more[i] + (ranks - 1) * once[i];
         }
@@ -77,9 +77,10 @@ struct gradients {
                                                      : false;
 }
 
-/// The passes of a row of this kind, by the gradients that it needs.
-[[nodiscard]] constexpr passes passes_of(term kind, const convention& how, const training_plan& plan, bool recomputed,
-                                         const gradients& needed = {}) {
+/// The passes of a row, by the gradients that it needs.
+[[nodiscard]] constexpr passes passes_of(const cost_row& row, const convention& how, const training_plan& plan,
+                                         bool recomputed, const gradients& needed = {}) {
+    const term kind = row.kind;
     passes run;
     run.forward = plan.counted == counted_passes::backward ? 0 : 1;
     if (meaning_of(kind).backward == term_backward::instead) {
@@ -103,7 +104,7 @@ struct gradients {
         case term_backward::weight_and_data:
         case term_backward::weight_only:
             run.backward_data = needed.first && backward == term_backward::weight_and_data ? 1 : 0;
-            run.backward_weights = needed.weight ? 1 : 0;
+            run.backward_weights = !needed.weight ? 0 : how.groups == grouped_gradient::as_run ? 1 : row.groups;
             break;
         case term_backward::fused:
         case term_backward::fused_again:

@@ -32,9 +32,10 @@ namespace floptally::detail {
                  .useful = per_unit * (in * out),
                  .padded = per_unit * (in * padded_out),
                  .parameters = stored * (in * out),
+                 .groups = weight.groups,
                  .flow = {.reads = weight.reads, .writes = weight.writes},
                  .dealt = weight.dealt.of_matrix(in, out)};
-    if (weight.adaptable) {
+    if (weight.adaptable && weight.groups == 1) {
         row.per_rank = {.in = per_unit * in,
                         .out = per_unit * out,
                         .padded_out = per_unit * padded_out,
@@ -195,7 +196,8 @@ class cost_rows {
         }
         for (cost_row& known : rows) {
             if (known.component == row.component && known.kind == row.kind && known.what == row.what &&
-                known.mask == row.mask && known.in == row.in && known.weight == row.weight && known.flow == row.flow) {
+                known.mask == row.mask && known.in == row.in && known.weight == row.weight &&
+                known.groups == row.groups && known.flow == row.flow) {
                 const auto sum = [&component](std::uint64_t& total, std::uint64_t more) {
                     total = checked(total, component.view()) + more;
                 };
