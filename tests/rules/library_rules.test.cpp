@@ -256,7 +256,7 @@ const std::vector<enumeration>& enumerations() {
          [](words p, const grid& g) {
              return pairs({.length = static_cast<std::uint32_t>(g.t * merged(g, p[0]) + g.keys)}, [](i64, i64) { return true; }); }},
         {"level_cells", {unit::level_cells({2, 2}, {1, 2}), unit::level_cells({3, 4, 2, 1}, {.up = 2, .add = -1}),
-                         unit::level_cells({0, 1})}, nullptr,
+                         unit::level_cells({1, 3})}, nullptr,
          [](words p, const grid& g) { return made_frames(p, g) * made_frame(p, g); },
          [](words p, const audio_clip& clip) { return made_of(clip.frames, level_of(p).space()); }},
         {"level_pairs", {mask::level_pairs({2, 2}), mask::level_pairs({1, 2}, {1, 2}, level_reach::frame),

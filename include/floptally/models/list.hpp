@@ -395,6 +395,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/dpr.page>
 ,
+#include <floptally/models/efficientnet.page>
+,
 #include <floptally/models/electra.page>
 ,
 #include <floptally/models/embedding_gemma2_text.page>
@@ -808,6 +810,12 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/mllama_vision_model.page>
 ,
 #include <floptally/models/mobilebert.page>
+,
+#include <floptally/models/mobilenet_v1.page>
+,
+#include <floptally/models/mobilenet_v2.page>
+,
+#include <floptally/models/mobilevit.page>
 ,
 #include <floptally/models/modernbert.page>
 ,

@@ -105,9 +105,9 @@ def seen_before(width, grid, samples, attentions, fused=True):
 
 
 def AutoencoderKLHunyuanVideo(choose):
-    widths = [4 * choose.randint(1, 3) for _ in range(choose.randint(2, 4))]
+    widths = [4 * choose.randint(1, 3) for _ in range(choose.randint(2, 5))]
     top = len(widths) - 1
-    ratio = 2 ** choose.randint(1, top)
+    ratio = 2 ** choose.randint(1, min(top, 3))
     config = dict(in_channels=choose.randint(1, 4), out_channels=choose.randint(1, 4), latent_channels=choose.randint(2, 5),
                   down_block_types=["HunyuanVideoDownBlock3D"] * len(widths), up_block_types=["HunyuanVideoUpBlock3D"] * len(widths),
                   block_out_channels=widths, layers_per_block=choose.randint(1, 2), norm_num_groups=2,
