@@ -106,8 +106,10 @@ def seen_before(width, grid, samples, attentions, fused=True):
 
 def AutoencoderKLHunyuanVideo(choose):
     widths = [4 * choose.randint(1, 3) for _ in range(choose.randint(2, 5))]
+    if flag(choose):
+        widths = [4 * choose.randint(1, 3) for _ in range(5)]  # of whose samplers one has nothing to do
     top = len(widths) - 1
-    ratio = 2 ** choose.randint(1, min(top, 3))
+    ratio = 2 if top == 4 else 2 ** choose.randint(1, top)
     config = dict(in_channels=choose.randint(1, 4), out_channels=choose.randint(1, 4), latent_channels=choose.randint(2, 5),
                   down_block_types=["HunyuanVideoDownBlock3D"] * len(widths), up_block_types=["HunyuanVideoUpBlock3D"] * len(widths),
                   block_out_channels=widths, layers_per_block=choose.randint(1, 2), norm_num_groups=2,
@@ -178,7 +180,7 @@ def AutoencoderKLMagvit(choose):
     levels, halved = len(widths), choose.randint(0, min(2, len(widths) - 1))
 
     def kinds(way):
-        picked = set(choose.sample(range(levels - 1), halved))
+        picked = {1, 2} if levels == 4 else set(choose.sample(range(levels - 1), halved))
         return [f"Spatial{'Temporal' if level in picked else ''}{way}Block3D" for level in range(levels)]
 
     config = dict(in_channels=choose.randint(1, 4), out_channels=choose.randint(1, 4), latent_channels=choose.randint(2, 5),
@@ -229,6 +231,8 @@ def AutoencoderDC(choose):
                   decoder_layers_per_block=layers(), encoder_qkv_multiscales=scales, decoder_qkv_multiscales=scales,
                   upsample_block_type=choose.choice(["pixel_shuffle", "interpolate"]),
                   downsample_block_type=choose.choice(["pixel_unshuffle", "Conv"]))
+    if flag(choose):
+        config.update(encoder_layers_per_block=[0, *config["encoder_layers_per_block"][1:]], downsample_block_type="Conv")
 
     def inputs(choose, model):
         batch, side = choose.randint(1, 2), 2 ** (levels - 1)
@@ -256,7 +260,7 @@ def AutoencoderOobleck(choose):
 
 def AutoencoderKLWan(choose):
     levels = choose.randint(2, 4)
-    halved = choose.choice([[0, 1], [0], [1], []]) if levels > 2 else choose.choice([[0], []])
+    halved = choose.choice([[0, 1], [0, 1], [0], [1], []]) if levels > 2 else choose.choice([[0], []])
     residual = flag(choose)
     mult = choose.choice([[1, 2, 2, 4], [1, 2, 4, 4], [1 if residual else 2, 2, 2, 4]])[:levels]
     config = dict(base_dim=4 * choose.randint(1, 3), decoder_base_dim=choose.choice([None, 8]), z_dim=choose.randint(2, 5),
@@ -286,5 +290,8 @@ def AutoencoderKLQwenImage(choose):
     config.update(input_channels=3)
     return config, pixels(3, 2 ** (len(config["dim_mult"]) - 1), causal)
 
+
+# More draws, where some ways of a page are seldom taken.
+AutoencoderDC.draws = AutoencoderKLHunyuanVideo.draws = AutoencoderKLMagvit.draws = AutoencoderKLWan.draws = 8
 
 CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
