@@ -409,7 +409,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
         {"deepseek_v4:22 left and no", "likewise"},
         {"deepseek_v4:47 line", "likewise"},
         {"deepseek_v4:48 line", "likewise"},
-        {"AutoencoderDC:64 require no", "no list inside a list is tried"},
+        {"AutoencoderDC:63 require no", "no list inside a list is tried"},
         {"segformer:58 or right no", refused},
         {"vipllava:13 and right no", "towers of a class token see images of one size, but for a user's"},
     };

@@ -255,6 +255,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/biogpt.page>
 ,
+#include <floptally/models/bit.page>
+,
 #include <floptally/models/bitnet.page>
 ,
 #include <floptally/models/blenderbot.page>
@@ -332,6 +334,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/ctrl.page>
 ,
 #include <floptally/models/cwm.page>
+,
+#include <floptally/models/dac.page>
 ,
 #include <floptally/models/data2vec-audio.page>
 ,
@@ -591,6 +595,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/helium.page>
 ,
+#include <floptally/models/hgnet_v2.page>
+,
 #include <floptally/models/hiera.page>
 ,
 #include <floptally/models/hrm_text.page>
@@ -692,6 +698,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/layoutlm.page>
 ,
 #include <floptally/models/led.page>
+,
+#include <floptally/models/levit.page>
 ,
 #include <floptally/models/lfm2.page>
 ,
