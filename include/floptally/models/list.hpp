@@ -31,9 +31,13 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/AutoencoderKLHunyuanImage.page>
 ,
+#include <floptally/models/AutoencoderKLHunyuanImageRefiner.page>
+,
 #include <floptally/models/AutoencoderKLHunyuanVideo.page>
 ,
 #include <floptally/models/AutoencoderKLHunyuanVideo15.page>
+,
+#include <floptally/models/AutoencoderKLKVAE.page>
 ,
 #include <floptally/models/AutoencoderKLMagvit.page>
 ,
@@ -125,11 +129,15 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/LongCatAudioDiTTransformer.page>
 ,
+#include <floptally/models/LongCatAudioDiTVae.page>
+,
 #include <floptally/models/LongCatImageTransformer2DModel.page>
 ,
 #include <floptally/models/Lumina2Transformer2DModel.page>
 ,
 #include <floptally/models/LuminaNextDiT2DModel.page>
+,
+#include <floptally/models/MiniMaxMusic3Vocoder.page>
 ,
 #include <floptally/models/MochiTransformer3DModel.page>
 ,
@@ -825,6 +833,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/mobilevit.page>
 ,
+#include <floptally/models/mobilevitv2.page>
+,
 #include <floptally/models/modernbert.page>
 ,
 #include <floptally/models/modernbert-decoder.page>
@@ -1130,6 +1140,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/table-transformer.page>
 ,
 #include <floptally/models/tapas.page>
+,
+#include <floptally/models/textnet.page>
 ,
 #include <floptally/models/time_series_transformer.page>
 ,

@@ -291,6 +291,57 @@ def AutoencoderKLQwenImage(choose):
     return config, pixels(3, 2 ** (len(config["dim_mult"]) - 1), causal)
 
 
+def AutoencoderKLHunyuanImageRefiner(choose):
+    config, _ = AutoencoderKLHunyuanVideo15(choose)
+    return config, whole(config["in_channels"], config["spatial_compression_ratio"], lambda choose: choose.randint(1, 3))
+
+
+def LongCatAudioDiTVae(choose):
+    levels = choose.randint(1, 3)
+    strides, width = [even(choose, 1, 2) for _ in range(levels)], 4 * choose.randint(1, 2)
+    mults = [2 ** choose.randint(0, 1)]
+    for _ in range(levels - 1):
+        mults.append(mults[-1] * 2 ** choose.randint(0, 1))
+    if flag(choose):
+        strides, mults, levels = None, None, 5
+    config = dict(in_channels=choose.randint(1, 2), channels=width, c_mults=mults, strides=strides, latent_dim=2, encoder_latent_dim=4,
+                  act_fn=choose.choice([None, "snake", "elu"]), use_snake=choose.choice([None, True, False]))
+
+    def inputs(choose, model):
+        batch, hop = choose.randint(1, 2), math.prod(strides or [2] * levels)
+        frames = hop * choose.randint(2, 4)
+        return dict(audio_frames=[frames] * batch, sample=torch.randn(batch, config["in_channels"], frames))
+
+    return config, inputs
+
+
+def AutoencoderKLKVAE(choose):
+    mults = [choose.randint(1, 2) for _ in range(choose.randint(1, 3))]
+    config = dict(in_channels=choose.randint(1, 4), channels=32, num_enc_blocks=choose.randint(1, 2), ch_mult=mults,
+                  num_dec_blocks=choose.randint(1, 2), z_channels=choose.randint(2, 5))
+
+    def inputs(choose, model):
+        batch, side = choose.randint(1, 2), 2 ** (len(mults) - 1)
+        h, w = (side * choose.randint(2, 4) for _ in range(2))
+        return dict(grids=[[1, h, w]] * batch, sample=torch.randn(batch, config["in_channels"], h, w))
+
+    return config, inputs
+
+
+def MiniMaxMusic3Vocoder(choose):
+    levels = choose.randint(1, 3)
+    config = dict(latent_channels=even(choose, 1, 4), decoder_input_dim=choose.randint(3, 9), upsampling_ratios=[even(choose, 1, 3) for _ in range(levels)],
+                  decoder_hidden_dim=2 ** levels * choose.randint(1, 3))
+
+    def inputs(choose, model):
+        batch, frames = choose.randint(1, 2), choose.randint(2, 6)
+        return dict(audio_frames=[frames] * batch, latents=torch.randn(batch, config["latent_channels"], frames),
+                    call=lambda model, latents, return_dict: model(latents))
+
+    return config, inputs
+
+
+LongCatAudioDiTVae.draws = 8
 # More draws, where some ways of a page are seldom taken.
 AutoencoderDC.draws = AutoencoderKLHunyuanVideo.draws = AutoencoderKLMagvit.draws = AutoencoderKLWan.draws = 8
 

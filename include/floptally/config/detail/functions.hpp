@@ -132,44 +132,6 @@ inline value halves_of(const function_call& c) {
     }
     return c.in.list_of(std::move(all));
 }
-/// divisible(x, by, least): the multiple of a number that is nearest to x, at least `least` (else that number) and no
-/// more than a tenth below x: as families of small networks round their channels.
-inline value divisible_of(const function_call& c) {
-    const double x = c.given[0].as_real();
-    const std::int64_t by = c.number(1);
-    if (by < 1 || !(x >= 0 && x < 1e9)) {
-        c.fail({"takes a number from 0 to 10^9, and one of at least 1"});
-    }
-    const auto nearest = static_cast<std::int64_t>(x + static_cast<double>(by) / 2) / by * by;
-    const std::int64_t made = nearest < c.number_or(2, by) ? c.number_or(2, by) : nearest;
-    return number_value(static_cast<double>(made) < 0.9 * x ? made + by : made);
-}
-/// scaled(list, n): each number of a list times n, rounded up.
-inline value scaled_of(const function_call& c) {
-    vector<value> all;
-    for (const std::int64_t element : c.numbers(0)) {
-        std::int64_t product = 0;
-        if (c.given[1].type == value::kind::real) {
-            const double scaled = std::ceil(static_cast<double>(element) * c.given[1].as_real());
-            if (!(scaled > -1e9 && scaled < 1e9)) {
-                c.fail({"makes a number beyond 10^9"});
-            }
-            product = static_cast<std::int64_t>(scaled);
-        } else if (__builtin_mul_overflow(element, c.number(1), &product) || product > max_number || product < -max_number) {
-            c.fail({"makes a number beyond 2^62"});
-        }
-        all.push_back(number_value(product));
-    }
-    return c.in.list_of(std::move(all));
-}
-/// halvings(n): how often a number can be halved, rounded down, until it is 1.
-inline value halvings_of(const function_call& c) {
-    std::int64_t found = 0;
-    for (std::int64_t n = c.number(0); n > 1; n /= 2) {
-        ++found;
-    }
-    return number_value(found);
-}
 /// filled(n, a, b): a list of n numbers, all a but the last, which is b.
 inline value filled_of(const function_call& c) {
     if (c.number(0) < 1 || c.number(0) > 10'000) {

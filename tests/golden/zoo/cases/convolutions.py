@@ -62,7 +62,7 @@ def cases(case):
         keys = choose.choice([4, 8])
         net = dict(image_size=[64, 80, 112][draw], num_channels=choose.randint(1, 3), hidden_sizes=[8 * choose.randint(1, 4) for _ in range(3)],
                    num_attention_heads=[choose.randint(1, 3) for _ in range(3)], depths=[choose.randint(1, 2) for _ in range(3)],
-                   key_dim=[keys, choose.randint(3, 9), choose.randint(3, 9)], mlp_ratio=[choose.randint(0, 2) for _ in range(3)],
+                   key_dim=[keys, choose.randint(3, 9), choose.randint(3, 9)], mlp_ratio=[0 if draw == 1 else 2, choose.randint(1, 2), choose.randint(1, 2)],
                    attention_ratio=[choose.randint(1, 3) for _ in range(3)])
         case(f"levit/{draw}", "Levit" + kind, **net, num_labels=5, _feed=feeds.variant(feeds.pixels, 2, 3, patch=1))
     for draw in range(5):
@@ -85,6 +85,22 @@ def cases(case):
                    use_learnable_affine_block=draw != 0, depths=many(1, 1), embedding_size=12)
         case(f"hgnet_v2/{draw}", "HGNetV2" + kind, **net, num_labels=5, _feed=sized(40 + draw),
              **({"_loss": ["feature_maps"]} if kind == "Backbone" else {}))
+    for draw, kind in enumerate(("ForImageClassification", "Model", "ForSemanticSegmentation")):
+        net = dict(num_channels=choose.randint(1, 3), patch_size=[2, 3, 2][draw], expand_ratio=choose.choice([1.5, 2.0]),
+                   output_stride=[32, 16, 8][draw], aspp_out_channels=12, n_attn_blocks=[choose.randint(1, 2) for _ in range(3)],
+                   base_attn_unit_dims=[choose.choice([64, 96, 128]) for _ in range(3)], width_multiplier=[0.1, 0.25, 0.2][draw],
+                   ffn_multiplier=choose.randint(2, 3))
+        case(f"mobilevitv2/{draw}", "MobileViTV2" + kind, **net, num_labels=5, _feed=sized(70 + draw))
+    case("mobilevitv2/wider", "MobileViTV2Model", width_multiplier=2.25, n_attn_blocks=[1, 1, 1], base_attn_unit_dims=[16, 16, 16],
+         _feed=sized(40))
+    widths = [small(choose) for _ in range(5)]
+    case("textnet/classification", "TextNetForImageClassification", stem_num_channels=3, stem_out_channels=widths[0], hidden_sizes=widths,
+         num_labels=5, _feed=feeds.variant(sized(44), patch=1))
+    case("textnet/model", "TextNetModel", stem_num_channels=3, stem_out_channels=8, hidden_sizes=[8, 8, 8, 12, 16], stem_kernel_size=5,
+         stem_stride=1, conv_layer_kernel_sizes=[[[3, 3]], [[1, 5], [3, 1]], [[3, 3]], [[5, 3], [1, 3]]],
+         conv_layer_strides=[[1], [2, 1], [3], [1, 2]], _feed=sized(45))
+    case("textnet/backbone", "TextNetBackbone", stem_num_channels=3, stem_out_channels=widths[1], hidden_sizes=widths[1:] + widths[:1],
+         _loss=["feature_maps"], _feed=sized(46))
 
 
 def sound(model, run):
