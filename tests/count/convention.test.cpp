@@ -294,6 +294,24 @@ TEST_CASE("every knob of a convention counts what its trace runs, whatever the o
     check_convention(last_token);
 }
 
+TEST_CASE(
+    "the weight gradient of a grouped convolution is that of its groups, and of all channels to PyTorch's counter",
+    "[convention]") {
+    // 8 channels of 2 groups, over 9 cells: each of the 8 reads 9 x 4 numbers, or 9 x 8 as if there were one group.
+    floptally::cost model;
+    model.add("convolution", floptally::linear{.in_features = 36, .out_features = 8, .groups = 2});
+    floptally::tally batch;
+    batch.add(floptally::sequence{.length = 10});
+    const auto weights = [&](const floptally::convention& how) {
+        return to_string(evaluate(model, batch, how).get(floptally::view::useful, floptally::phase::backward_weights));
+    };
+    CHECK(weights(floptally::conventions::exact) == "5760");
+    CHECK(weights(floptally::conventions::torch_flop_counter) == "11520");
+    CHECK(weights(floptally::conventions::torch_flop_counter_eager) == "11520");
+    CHECK(to_string(evaluate(model, batch, floptally::conventions::torch_flop_counter)
+                        .get(floptally::view::useful, floptally::phase::backward_data)) == "5760");
+}
+
 TEST_CASE("states and latent norms are counted by the rule of each convention", "[convention]") {
     // One gated delta net of a 3 x 5 state a head, one Mamba-2 of 6 x 7, one latent attention of 11 and 4.
     constexpr layer where{.hidden_size = 15};
