@@ -475,6 +475,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
     }
     const std::string sparse_but_first = sparse.dump();
     const std::vector<built> given{
+        {"AutoencoderKLHunyuanImage", "Model", 405575491,
+         R"({"in_channels": 3, "out_channels": 3, "latent_channels": 64, "layers_per_block": 2, "spatial_compression_ratio": 32,
+             "block_out_channels": [128, 256, 512, 512, 1024, 1024]})"},
         {"chameleon", "ChameleonForConditionalGeneration", 7013666816,
          R"({"vocabulary_map": {"<image>": 8711, "IMGIMGA": 4}})"},
         {"cohere_compass_text", "CohereCompassForCausalLM", 34980831232},

@@ -44,7 +44,7 @@ def AutoencoderKLFlux2(choose):
 def AutoencoderKLTemporalDecoder(choose):
     widths = widths_of(choose, by=32)
     config = dict(in_channels=choose.randint(1, 4), out_channels=choose.randint(1, 4), block_out_channels=widths,
-                  down_block_types=["DownEncoderBlock2D"] * len(widths), layers_per_block=2,
+                  down_block_types=["DownEncoderBlock2D"] * len(widths), layers_per_block=choose.randint(1, 2),
                   latent_channels=choose.randint(2, 6))
     inner = pixels(config["in_channels"], 2 ** (len(widths) - 1))
 
@@ -305,7 +305,7 @@ def LongCatAudioDiTVae(choose):
     if flag(choose):
         strides, mults, levels = None, None, 5
     config = dict(in_channels=choose.randint(1, 2), channels=width, c_mults=mults, strides=strides, latent_dim=2, encoder_latent_dim=4,
-                  act_fn=choose.choice([None, "snake", "elu"]), use_snake=choose.choice([None, True, False]))
+                  act_fn=choose.choice([None, None, "snake", "elu"]), use_snake=choose.choice([None, True, False]))
 
     def inputs(choose, model):
         batch, hop = choose.randint(1, 2), math.prod(strides or [2] * levels)
