@@ -305,7 +305,7 @@ def LongCatAudioDiTVae(choose):
     if flag(choose):
         strides, mults, levels = None, None, 5
     config = dict(in_channels=choose.randint(1, 2), channels=width, c_mults=mults, strides=strides, latent_dim=2, encoder_latent_dim=4,
-                  act_fn=choose.choice([None, None, "snake", "elu"]), use_snake=choose.choice([None, True, False]))
+                  act_fn=choose.choice([None, None, "snake", "elu"]), use_snake=choose.choice([None, None, True, False]))
 
     def inputs(choose, model):
         batch, hop = choose.randint(1, 2), math.prod(strides or [2] * levels)
