@@ -167,8 +167,8 @@ class word_coefficients {
                         const bool again = named || is_recomputed(row.kind, plan);
                         const rule attends = has_rule(row.what) ? model.masks()[row.mask] : rule{};
                         const std::uint32_t ranks = ranks_of(plan, name.view(), model.weight_name(row));
-                        add(name, attends, counted_row(model, row, how),
-                            passes_of(row, how, plan, again).on(ranks), how, context);
+                        add(name, attends, counted_row(model, row, how), passes_of(row, how, plan, again).on(ranks),
+                            how, context);
                     }
                 }
             }
