@@ -621,6 +621,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/hunyuan_vl_text.page>
 ,
+#include <floptally/models/hunyuan_vl_vision.page>
+,
 #include <floptally/models/hy_v3.page>
 ,
 #include <floptally/models/hy_v4.page>

@@ -50,6 +50,11 @@ def docling(draw):
 
 
 def cases(case):
+    tower = dict(hidden_size=40, num_hidden_layers=3, num_attention_heads=5, intermediate_size=58, num_channels=2, patch_size=3,
+                 spatial_merge_size=2, max_image_size=12)
+    for name, width in (("model", 26), ("wider", 48)):
+        case("hunyuan_vl_vision/" + name, "HunYuanVLVisionTransformer", **tower, text_hidden_size=width, _loss=["pooler_output"],
+             _feed=feeds.variant(feeds.patches_alone, values_name="pixel_values"))
     drawn(case, [f"granite_docling_text/{n}" for n in range(3)], lambda draw: {
         "class": "GraniteDoclingTextModel", **decoder(draw), "attention_bias": draw.flag(), "mlp_bias": draw.flag()})
     drawn(case, [f"granite_docling_vision/{n}" for n in range(4)], lambda draw: {
