@@ -85,6 +85,7 @@ class work_folder {
             "d_model": 12, "encoder_layers": 1, "decoder_layers": 1, "encoder_attention_heads": 3,
             "decoder_attention_heads": 3, "encoder_ffn_dim": 20, "decoder_ffn_dim": 20, "vocab_size": 30,
             "num_mel_bins": 5})");
+        write("wan.json", R"({"_class_name": "WanTransformer3DModel", "num_layers": 1})");
         write("vit.json", R"({"model_type": "vit", "architectures": ["ViTForImageClassification"]})");
         write("bare.json",
               R"({"model_type": "gpt2", "n_embd": 768, "n_layer": 12, "n_head": 12, "vocab_size": 50257})");
@@ -322,10 +323,10 @@ constexpr refusal refusals[] = {
     {"flops --config m.json --config m.json --lengths 5", "config: is given 2 times; must be given once"},
     {"flops --config m.json",
      "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, --new-tokens, "
-     "--request, --sequence, --grid, --images or --audio-frames"},
+     "--request, --sequence, --grid, --pixels, --images or --audio-frames"},
     {"flops --config m.json --format json",
      "lengths: no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, --new-tokens, "
-     "--request, --sequence, --grid, --images or --audio-frames"},
+     "--request, --sequence, --grid, --pixels, --images or --audio-frames"},
     {"flops --config m.json junk --lengths 5", R"(command: unexpected argument "junk")"},
     {"flops --config m.json --lengths 5 junk", R"(command: unexpected argument "junk")"},
     {"flops -- --config m.json", R"(command: unexpected argument "--config")"},
@@ -496,6 +497,8 @@ constexpr refusal refusals[] = {
      "audio_frames[0]: must be from 0 to 4294967295, got -1"},
     {"flops --config whisper.json --lengths 5 --audio-frames 3000 --encoder-lengths 1500",
      "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
+    {"flops --config vit.json --pixels 224,224", "pixels: of vit are not known to make cells; use --grid"},
+    {"flops --config vit.json --pixels 224", "pixels[0]: must be [frames,]height,width, got \"224\""},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo", R"(convention: unknown name "foo"; known: CONVENTIONS)"},
     {"flops --config m.json --lengths 5 --convention ''", R"(convention: unknown name ""; known: CONVENTIONS)"},
@@ -837,6 +840,11 @@ TEST_CASE("sequences of an HSTU model, with recsys-examples' count and with the 
     CHECK(run_json("flops --config hstu.json --lengths 5,9") ==
           run_json("flops --config hstu.json --sequence 0,5,0 --sequence 0,9,0,7"));
     CHECK(run_json("flops --config hstu.json --sequence 0,0,4,2")["statistics"]["pairs"][0]["value"]["useful"] == "6");
+}
+
+TEST_CASE("pictures in pixels are the grids that a diffusion model's page makes of them") {
+    CHECK(run_json("flops --config wan.json --pixels 81,480,832 --pixels 256,256 --encoder-lengths 9,7") ==
+          run_json("flops --config wan.json --grid 21,60,104 --grid 1,32,32 --encoder-lengths 9,7"));
 }
 
 TEST_CASE("images are patches of the vision tower, beside the text or alone") {

@@ -55,9 +55,11 @@ inline void add_batch_options(cxxopts::Options& options) {
                  "128")("sequence", "HSTU: contextual, history, targets, target group (repeatable)",
                         cxxopts::value<std::vector<std::string>>(), "c,h,t[,g]")(
         "grid", "one image or clip, in patches before merging, or cells of latents (repeatable)",
+        cxxopts::value<std::vector<std::string>>(), "t,h,w")(
+        "pixels", "one picture or clip in pixels, of which a diffusion model's page knows the grid (repeatable)",
         cxxopts::value<std::vector<std::string>>(),
-        "t,h,w")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
-                 cxxopts::value<std::vector<std::string>>(), "t,h,w")(
+        "[frames,]height,width")("grid-padded", "what --grid is padded to, one for each or one for all (repeatable)",
+                                 cxxopts::value<std::vector<std::string>>(), "t,h,w")(
         "condition-grid", "one that a diffusion model makes its --grid from, as many for each (repeatable)",
         cxxopts::value<std::vector<std::string>>(),
         "t,h,w")("images", "images of the fixed size that the config states", cxxopts::value<std::string>(), "N")(
@@ -162,6 +164,15 @@ inline floptally::grid parse_grid(std::string_view text, const std::string& fiel
     return {numbers[0], numbers[1], numbers[2]};
 }
 
+/// A picture or a clip in pixels, from "1024,1024" or "81,480,832".
+inline floptally::grid parse_pixels(std::string_view text, const std::string& field) {
+    const auto commas = std::count(text.begin(), text.end(), ',');
+    if (commas != 1 && commas != 2) {
+        throw error(field, fmt::format("must be [frames,]height,width, got \"{}\"", text));
+    }
+    return parse_grid(commas == 1 ? std::string("1,").append(text) : std::string(text), field);
+}
+
 /// A measured word, useful and padded, from "900:1024"; a single number is both.
 inline floptally::model_input::measured_word parse_measured(std::string_view word, std::string_view text) {
     const std::string field(word);
@@ -206,13 +217,14 @@ inline constexpr floptally::input_spelling spelling{
 class read_input {
   public:
     explicit read_input(const arguments& args) : args_(args) {
-        constexpr const char* sources[] = {"lengths",  "lengths-file", "cu-seqlens", "attention-mask", "new-tokens",
-                                           "sequence", "request",      "grid",       "images",         "audio-frames"};
+        constexpr const char* sources[] = {"lengths",    "lengths-file", "cu-seqlens",  "attention-mask",
+                                           "new-tokens", "sequence",     "request",     "grid",
+                                           "pixels",     "images",       "audio-frames"};
         if (std::none_of(std::begin(sources), std::end(sources), [&](const char* s) { return args.given(s); }) &&
             !args.given("cu-seqlens-padded") && !args.given("cu-seqlens-real") && !args.given("num-real-seqs")) {
             throw error("lengths",
                         "no batch is given; use --lengths, --lengths-file, --cu-seqlens, --attention-mask, "
-                        "--new-tokens, --request, --sequence, --grid, --images or --audio-frames");
+                        "--new-tokens, --request, --sequence, --grid, --pixels, --images or --audio-frames");
         }
         if (const auto lengths = args.text("lengths")) {
             input_.lengths.push_back({"lengths", keep(*lengths, "lengths")});
@@ -249,6 +261,7 @@ class read_input {
                 static_cast<std::uint32_t>(parse_count(*chunk, "prefill_chunk", 1, floptally::max_sequence_length));
         }
         each(args.repeated("grid"), "grid", input_.grids, parse_grid);
+        each(args.repeated("pixels"), "pixels", input_.pixels, parse_pixels);
         each(args.repeated("grid-padded"), "grid_padded", input_.grids_padded, parse_grid);
         each(args.repeated("condition-grid"), "condition_grid", input_.condition_grids, parse_grid);
         if (const auto images = args.text("images")) {

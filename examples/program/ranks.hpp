@@ -85,7 +85,8 @@ inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments&
     const floptally::model_input& all = input.get();
     floptally::model_input::list const* const list = all.lengths.size() == 1 ? all.lengths.data() : nullptr;
     if (list == nullptr || all.boundaries || all.encoder_lengths || all.attention_mask || !all.sequences.empty() ||
-        !all.new_tokens.empty() || !all.grids.empty() || all.images != 0 || all.audio_frames || !all.measured.empty()) {
+        !all.new_tokens.empty() || !all.grids.empty() || !all.pixels.empty() || all.images != 0 || all.audio_frames ||
+        !all.measured.empty()) {
         throw error("micro_batch_size", "deals --lengths or --lengths-file, and no other batch");
     }
     const std::vector<std::uint64_t> lengths =

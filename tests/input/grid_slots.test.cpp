@@ -157,6 +157,33 @@ TEST_CASE("pictures to edit stand with the picture that is made of them", "[grid
           "whose tokens are given for each grid_thw");
 }
 
+TEST_CASE("pictures and clips in pixels are the grids that the page's autoencoder and packing make of them",
+          "[grid_slots]") {
+    const model_config model = small_model();  // 8 x 8 pixels a cell
+    const std::vector<std::int64_t> texts{7, 3};
+    CHECK(counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}}, .pixels = {{1, 16, 48}}}) ==
+          counted(model, {.encoder_lengths = texts, .grids = {{1, 8, 4}, {1, 2, 6}}}));
+    const auto wan = [](const char* channels) {
+        return read_config(nlohmann::json::parse(
+            std::string(R"({"_class_name": "WanTransformer3DModel", "num_layers": 1, "in_channels": )") + channels +
+            "}"));
+    };
+    CHECK(cells_of({81, 480, 832}, wan("16")) == grid{21, 60, 104});
+    CHECK(cells_of({1, 480, 832}, wan("16")) == grid{1, 60, 104});
+    CHECK(cells_of({121, 704, 1280}, wan("48")) == grid{31, 44, 80});
+    const auto bad = [&](const grid& pixels) {
+        return error_of([&] { static_cast<void>(cells_of(pixels, wan("16"))); });
+    };
+    CHECK(bad({80, 480, 832}) ==
+          "pixels: frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
+    CHECK(bad({81, 480, 833}) ==
+          "pixels: height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
+    const model_config ddpm = read_config(nlohmann::json::parse(R"({"_class_name": "UNet2DModel"})"));
+    CHECK(error_of([&] {
+              static_cast<void>(cells_of({1, 64, 64}, ddpm));
+          }) == "pixels: of UNet2DModel are not known to make cells; use grid_thw");
+}
+
 TEST_CASE("a config of diffusers is read by its class, and what is no class is named", "[grid_slots][errors]") {
     const auto read = [](const char* text) {
         return error_of([&] { static_cast<void>(read_config(nlohmann::json::parse(text))); });
@@ -167,7 +194,7 @@ TEST_CASE("a config of diffusers is read by its class, and what is no class is n
               .starts_with("_class_name: unknown type \"SD3Transformer3DModel\"; nearest: SD3Transformer2DModel\n"));
     CHECK(read(R"({"_class_name": 3})") == "_class_name: must be a string, got 3");
     CHECK(read(R"({"_class_name": "FluxPipeline", "transformer": ["diffusers", "FluxTransformer2DModel"],
-                   "text_encoder": ["transformers", "CLIPTextModel"], "image_encoder": [null, null], "x": 2})") ==
+               "text_encoder": ["transformers", "CLIPTextModel"], "image_encoder": [null, null], "x": 2})") ==
           "_class_name: \"FluxPipeline\" is a pipeline; read its folder, or its parts one by one: "
           "text_encoder/config.json "
           "(CLIPTextModel), transformer/config.json (FluxTransformer2DModel)");

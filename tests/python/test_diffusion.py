@@ -31,6 +31,13 @@ def test_samples_of_different_sizes_add_up() -> None:
     assert both.total == both.padded_total
 
 
+def test_pixels_are_the_grid_that_the_page_makes_of_them() -> None:
+    model = floptally.cost(SD3)
+    batch: dict[str, Any] = {"encoder_lengths": [7, 3]}
+    assert model.flops(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == model.flops(grid_thw=[(1, 8, 4), (1, 2, 6)], **batch)
+    assert model.total(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == model.flops(grid_thw=[(1, 8, 4), (1, 2, 6)], **batch).total
+
+
 def test_padded_latents_and_texts_are_padded_alone() -> None:
     model = floptally.cost(SD3)
     batch: dict[str, Any] = {"grid_thw": [(1, 8, 4), (1, 2, 6)], "encoder_lengths": [7, 3]}
@@ -52,6 +59,8 @@ def test_a_missing_text_is_an_error() -> None:
     model = floptally.cost(SD3)
     with pytest.raises(floptally.Error, match="encoder_lengths: is missing"):
         model.flops(grid_thw=[(1, 8, 4)])
+    with pytest.raises(floptally.Error, match="pixels: height and width must be multiples of 8"):
+        model.flops(pixels=[(1, 64, 65)], encoder_lengths=[7])
     with pytest.raises(floptally.Error, match="must be one, or one for each grid_thw"):
         model.flops(grid_thw=[(1, 8, 4)], encoder_lengths=[7], encoder_lengths_padded=[7, 8])
 

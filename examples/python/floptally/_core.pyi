@@ -308,6 +308,7 @@ class Cost:
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
         condition_grid_thw: Grids | None = None,
+        pixels: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -341,6 +342,8 @@ class Cost:
                 model, of cells of latents.
             grid_thw_padded: [n, 3] or [1, 3] that the grids are padded to.
             condition_grid_thw: [k * n, 3] that a diffusion model makes its grids from, k for each: pictures to edit.
+            pixels: [n, 3] frames, height and width in pixels of each picture or clip, of which a diffusion model's page
+                knows the grid.
             images: how many images of the fixed size that the config states.
             audio_frames: [n] frames of each clip that enters an audio tower.
             routed: (useful, padded) visits of tokens to experts over all layers, as measured.
@@ -423,6 +426,7 @@ class Cost:
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
         condition_grid_thw: Grids | None = None,
+        pixels: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -468,6 +472,7 @@ class Cost:
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
         condition_grid_thw: Grids | None = None,
+        pixels: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -950,6 +955,7 @@ class MaskedTiles:
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
         condition_grid_thw: Grids | None = None,
+        pixels: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -1239,6 +1245,7 @@ class Meter:
         grid_thw: Grids | None = None,
         grid_thw_padded: Grids | None = None,
         condition_grid_thw: Grids | None = None,
+        pixels: Grids | None = None,
         images: int | None = None,
         audio_frames: Integers | None = None,
         routed: tuple[int, int] | None = None,
@@ -1445,6 +1452,7 @@ def flops(
     grid_thw: Grids | None = None,
     grid_thw_padded: Grids | None = None,
     condition_grid_thw: Grids | None = None,
+    pixels: Grids | None = None,
     images: int | None = None,
     audio_frames: Integers | None = None,
     routed: tuple[int, int] | None = None,

@@ -180,7 +180,7 @@ class input_arguments {
 
     const arguments& given_;
     model_input input_;
-    std::array<std::optional<integers>, 11> kept_;
+    std::array<std::optional<integers>, 12> kept_;
     std::size_t kept_count_ = 0;
     std::size_t integers_ = 0;
     bool gives_routed_ = false;

@@ -155,6 +155,9 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks, 
     if (const py::handle grids = given_.some("grid_thw")) {
         read_grids(grids, "grid_thw", input_.grids);
     }
+    if (const py::handle pixels = given_.some("pixels")) {
+        read_grids(pixels, "pixels", input_.pixels);
+    }
     if (const py::handle slots = given_.some("grid_thw_padded")) {
         read_grids(slots, "grid_thw_padded", input_.grids_padded);
     }
@@ -177,8 +180,7 @@ input_arguments::input_arguments(const arguments& given, const mask_set& masks, 
     if (!input_.names_any() && input_.tallies.empty()) {
         throw error("lengths",
                     "no batch is given; use lengths, cu_seqlens, attention_mask, new_tokens, requests, sequences, "
-                    "grid_thw, "
-                    "images, audio_frames or tally");
+                    "grid_thw, pixels, images, audio_frames or tally");
     }
 }
 

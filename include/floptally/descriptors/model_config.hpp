@@ -62,8 +62,10 @@ struct tower_input {
     mask units = mask::bidirectional();
     std::uint64_t per_unit = 0;
     std::uint64_t per_frame = 0;
-    std::uint64_t per_token = 0;  ///< for each patch, or frame of sound
-    bool are_keys = false;        ///< no token stands for the units: a decoder attends them, `keys` of its sequences
+    std::uint64_t per_token = 0;     ///< for each patch, or frame of sound
+    std::uint32_t pixels = 0;        ///< of a side of a cell of its grids; 0: what makes cells is not known
+    std::uint32_t pixel_frames = 1;  ///< of a cell of its grids, but for the first, which has one
+    bool are_keys = false;           ///< no token stands for the units: a decoder attends them, `keys` of its sequences
 };
 
 /// Makes a model's tallies count the units that its tokens stand for, which need no row: pooling multiplies nothing.

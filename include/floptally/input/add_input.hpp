@@ -128,6 +128,7 @@ class input_adder {
         };
         require(!batch_.grids.empty(), modality::vision, "grid_thw");
         require(!batch_.condition_grids.empty(), modality::vision, "condition_grid_thw");
+        require(!batch_.pixels.empty(), modality::vision, "pixels");
         require(batch_.images != 0, modality::vision, "images");
         require(batch_.audio_frames.has_value(), modality::audio, "audio_frames");
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -18,6 +19,30 @@
 
 /// @file
 /// The grids of a batch as a user names it, each with its text and in the slot that it is padded to.
+
+namespace floptally {
+
+/// The grid that a model's autoencoder and packing make of a picture or clip: `pixels` has its frames, height and width
+/// in pixels.
+[[nodiscard]] inline grid cells_of(const grid& pixels, const model_config& model, std::string_view field = "pixels",
+                                   std::string_view instead = "grid_thw") {
+    const auto known = std::find_if(model.towers.begin(), model.towers.end(),
+                                    [](const tower_input& tower) { return tower.pixels != 0; });
+    if (known == model.towers.end()) {
+        detail::refuse(field, {"of ", model.model_type, " are not known to make cells; use ", instead});
+    }
+    if (pixels.h % known->pixels != 0 || pixels.w % known->pixels != 0 || pixels.h == 0 || pixels.w == 0) {
+        detail::refuse(field, {"height and width must be multiples of ", known->pixels, " for ", model.model_type,
+                               ", got ", pixels.h, " x ", pixels.w});
+    }
+    if (pixels.t == 0 || (pixels.t - 1) % known->pixel_frames != 0) {
+        detail::refuse(field, {"frames must be one more than a multiple of ", known->pixel_frames, " for ",
+                               model.model_type, ", got ", pixels.t});
+    }
+    return {(pixels.t - 1) / known->pixel_frames + 1, pixels.h / known->pixels, pixels.w / known->pixels};
+}
+
+}  // namespace floptally
 
 namespace floptally::detail {
 
@@ -78,14 +103,18 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
 /// padded to.
 [[nodiscard]] inline std::vector<slotted<grid>> grids_of(const model_input& batch, const model_config& model,
                                                          const input_spelling& words) {
-    const std::size_t count = batch.grids.size();
+    std::vector<grid> grids = batch.grids;
+    for (const grid& pixels : batch.pixels) {
+        grids.push_back(cells_of(pixels, model, words.field("pixels"), words.option("grid_thw")));
+    }
+    const std::size_t count = grids.size();
     const std::vector<grid>& slots = batch.grids_padded;
     if (!slots.empty()) {
         require_one_for_each(slots.size(), count, "grid_thw_padded", words);
     }
     std::vector<slotted<grid>> all;
     for (std::size_t i = 0; i < count; ++i) {
-        const grid& real = batch.grids[i];
+        const grid& real = grids[i];
         all.push_back({real, slots.empty() ? real : slots[slots.size() == 1 ? 0 : i]});
     }
     set_conditions(all, batch, model, words);

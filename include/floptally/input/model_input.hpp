@@ -130,6 +130,7 @@ struct model_input {
     std::vector<request> requests{};                       ///< prefilled and decoded
     std::uint32_t prefill_chunk = whole_prompt;            ///< tokens of their prompts in a pass
     std::vector<grid> grids{};
+    std::vector<grid> pixels{};  ///< frames, height and width of pictures or clips, of which a page knows the grids
     std::vector<grid> grids_padded{};     ///< those that the grids are padded to, or one for all; empty: none is padded
     std::vector<grid> condition_grids{};  ///< that the grids are made from: as many for each, in their order
     std::uint64_t images = 0;             ///< number of images of the fixed size that the config states
@@ -155,13 +156,14 @@ struct model_input {
     [[nodiscard]] bool names_any() const {
         return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
                encoder_lengths_padded || !sequences.empty() || !new_tokens.empty() || !requests.empty() ||
-               !grids.empty() || !grids_padded.empty() || !condition_grids.empty() || images != 0 || audio_frames;
+               !grids.empty() || !pixels.empty() || !grids_padded.empty() || !condition_grids.empty() || images != 0 ||
+               audio_frames;
     }
     /// True where the batch is requests and nothing else.
     [[nodiscard]] bool has_requests_alone() const {
         return !requests.empty() && lengths.empty() && rows.empty() && !attention_mask && !boundaries &&
-               !encoder_lengths && sequences.empty() && new_tokens.empty() && grids.empty() && images == 0 &&
-               !audio_frames && measured.empty() && tallies.empty();
+               !encoder_lengths && sequences.empty() && new_tokens.empty() && grids.empty() && pixels.empty() &&
+               images == 0 && !audio_frames && measured.empty() && tallies.empty();
     }
 };
 

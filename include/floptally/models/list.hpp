@@ -195,6 +195,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/UNetSpatioTemporalConditionModel.page>
 ,
+#include <floptally/models/UVit2DModel.page>
+,
 #include <floptally/models/VQModel.page>
 ,
 #include <floptally/models/WanTransformer3DModel.page>

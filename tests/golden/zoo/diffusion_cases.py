@@ -1432,6 +1432,34 @@ UNetMotionModel.draws = 10
 
 
 
+def UVit2DModel(choose):
+    heads, dim = heads_of(choose)
+    own_heads, halves = choose.randint(1, 3), flag(choose)
+    channels = choose.choice([heads * dim, own_heads * 4 * choose.randint(1, 4)])
+    if channels % own_heads:
+        own_heads = heads
+    config = dict(hidden_size=heads * dim, use_bias=flag(choose), cond_embed_dim=even(choose, 4, 12), micro_cond_encode_dim=4,
+                  micro_cond_embed_dim=20, encoder_hidden_size=even(choose, 4, 12), vocab_size=choose.randint(10, 30),
+                  codebook_size=choose.randint(8, 20), in_channels=even(choose, 4, 10), block_out_channels=channels,
+                  num_res_blocks=choose.randint(1, 2), downsample=halves, upsample=halves, block_num_heads=own_heads,
+                  num_hidden_layers=choose.randint(1, 3), num_attention_heads=heads, intermediate_size=even(choose, 10, 30),
+                  ln_elementwise_affine=flag(choose), sample_size=8)
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, side=2 if halves else 1)
+        cells = batch * grid[1] * grid[2] // (4 if halves else 1)
+        return dict(samples(batch, grid, text), input_ids=torch.zeros(batch, *grid[1:], dtype=torch.long),
+                    encoder_hidden_states=torch.randn(batch, text, config["encoder_hidden_size"]),
+                    pooled_text_emb=torch.randn(batch, config["cond_embed_dim"]), micro_conds=torch.ones(batch, 5),
+                    call=lambda model, return_dict, **given: model(**given), loss=lambda outputs: [outputs],
+                    differences=depthwise(cells * channels * 9 * 2 * config["num_res_blocks"], channels))
+
+    return config, inputs
+
+
+UVit2DModel.draws = 8
+
+
 # ---- control networks: all of their outputs are in the loss ----
 
 def all_of(outputs):

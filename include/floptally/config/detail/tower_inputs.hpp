@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -39,6 +40,9 @@ namespace floptally::detail::pages {
     return static_cast<std::uint32_t>(size);
 }
 
+/// Pixels of a side, or frames, that become one cell.
+inline constexpr std::uint64_t most_pixels = 0xFFFF;
+
 /// The inputs of a tower: none where `input` is off, else one.
 [[nodiscard]] inline std::vector<tower_input> inputs_of(scope& in) {
     if (in.has("input") && !in.on("input")) {
@@ -58,6 +62,9 @@ namespace floptally::detail::pages {
             input.per_unit = 1;
         }
     }
+    input.pixels = static_cast<std::uint32_t>(std::min(in.number_or("pixels", 0), most_pixels));
+    input.pixel_frames =
+        static_cast<std::uint32_t>(std::clamp(in.number_or("pixel_frames", 1), std::uint64_t{1}, most_pixels));
     input.per_unit = in.number_or("per_unit", input.per_unit);
     input.per_frame = in.number_or("per_frame", 0);
     input.per_token = in.number_or("per_token", 0);

@@ -20,10 +20,10 @@ namespace floptally::detail::pages {
 
 /// Names that the reader asks a page for; a composite besides for `NAME_units` and the like of each model inside.
 inline constexpr std::string_view reader_names[] = {
-    "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",   "tied",
-    "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands", "units",
-    "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",   "input",
-    "tokens_for", "per_unit",     "per_frame",   "per_token", "beside"};
+    "h",          "layers",       "v",           "norms",     "final_norm", "first_norm", "sees",        "tied",
+    "positions",  "embedding",    "always_tied", "mtp",       "mtp_norms",  "no_mtp",     "stands",      "units",
+    "attends",    "class_tokens", "last_units",  "rows",      "columns",    "frames",     "clip",        "input",
+    "tokens_for", "per_unit",     "per_frame",   "per_token", "beside",     "pixels",     "pixel_frames"};
 /// Besides of a page that stands on `hstu`.
 inline constexpr std::string_view hstu_names[] = {"heads",  "attention_dim", "linear_dim", "blocks", "gates",
                                                   "biases", "stride",        "input_size", "widths", "biased"};
