@@ -429,33 +429,43 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         // a norm Vh + 2h, a head h² + 3h + Vh + V.
         {"codonfm", 12 * (12 * 768 * 768 + 13 * 768) + (69 * 768 + 2 * 768) + (768 * 768 + 3 * 768 + 69 * 768 + 69)},
         {"cpmant", 9517453312},
+        {"decision_transformer", 1256854},
         {"dia", 1611160576},
+        {"dots3_note_text", 279551718016},
         {"dpr", 108891648},
+        {"embedding_gemma2_text", 271002624},
         {"emu3_text_model", 8492011520},
         {"flint", 39785287456},
         {"fsmt", 483913728},
         {"gemma4_unified_text", 3010758400},
+        {"granite_docling_text", 386630656},
         {"hrm_text", 1447822848},
         {"imagegpt", 76682240},
         {"inkling_text", 975340270146},
         {"kolibri1", 78103055360},
         {"layoutlm", 113250618},
+        {"led", 459801600},
         {"lfm3", 1728801536},
         {"lilt", 115591232},
+        {"longformer", 130775610},
         {"markuplm", 120038144},
         {"molmo2_text", 7568929792},
         {"moshi", 6839083008},
         {"nv_esmc", 6352005184},  // as esmc
+        {"nystromformer", 109122240},
         {"openai_privacy_filter", 1399486865},
         {"owlv2_text_model", 63134720},
         {"owlvit_text_model", 63134720},
+        {"patchtst", 602264},
         {"pix2struct_text_model", 190449792},
+        {"splinter", 108891648},
         {"t5gemma", 5596853760},
         {"pop2piano", 59108352},
         {"tapas", 110703930},
         {"tipsv2_text_model", 109632000},
         {"trocr", 253559808},
         {"ultrabert", 6744707072},
+        {"yoso", 127449945},
     };
     for (const auto& [type, count] : parameters) {
         INFO(type);
@@ -517,6 +527,9 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
             json config{{"model_type", type}};
             if (pinned.count(type) != 0 || parameters.count(type) != 0) {
                 continue;
+            }
+            if (type == "Dream" || type == "llada" || type == "mimo") {
+                continue;  // remote code that has defaults: published.json
             }
             if (type == "hunyuan_vl") {
                 config["head_dim"] = 128;  // Its class has null, with which it cannot be built.

@@ -8,14 +8,20 @@
 #include <floptally/rules/statistic_rule.hpp>
 
 /// An image that a model takes: its sides divide by every merge size of the zoo; of a model with a table of its patches
-/// it has as many as that says, and of one whose patches have several frames enough of these; a text that it is
-/// attended with has 7 tokens.
+/// it has as many as that says, and of one whose patches have several frames, or whose convolutions see far, enough of
+/// these; a text that it is attended with has 7 tokens.
 template <class Masks>
 [[nodiscard]] floptally::grid some_image(const Masks& masks, std::uint32_t frames = 1) {
     floptally::grid image{frames, 24, 24};
     for (const floptally::rule& units : masks) {
         if (units.problem_of(image) == floptally::grid_problem::leaves_nothing) {
-            image.t *= 2;
+            floptally::grid longer = image;
+            longer.t *= 2;
+            if (units.problem_of(longer) == floptally::grid_problem::leaves_nothing) {
+                image.h = image.w = 144;
+            } else {
+                image = longer;
+            }
         }
         image.keys = units.reads_other_side() ? 7 : image.keys;
         if (units.is<floptally::unit_rules::listed_units>()) {

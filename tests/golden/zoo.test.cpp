@@ -124,7 +124,7 @@ TEST_CASE("the count of every real model's run equals PyTorch's counter to the i
             for (const json& run : model["runs"]) {
                 const floptally::flop_counter counter{*cost, counter_of(run)};
                 floptally::mask_set masks = cost->masks();
-                for (const floptally::mask& counted : counter.masks()) {
+                for (const floptally::mask counted : counter.masks()) {
                     masks.find_or_add(counted, "masks");
                 }
                 const floptally::breakdown work = counter.evaluate(batch_of(run, masks));

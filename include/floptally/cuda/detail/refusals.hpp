@@ -92,7 +92,7 @@ struct refusal_place {
 /// word is of the same refusal, whichever thread comes first, and no thread waits. Words hold the complement, since 0
 /// is none.
 struct refusal_record {
-    static constexpr std::uint32_t words = 12;             ///< of 32 bits, in two parts each: two sequences
+    static constexpr std::uint32_t words = 16;             ///< of 32 bits, in two parts each: two grids
     static constexpr std::uint32_t parts = 2 + 2 * words;  ///< the head and a check sum before them
 
     std::uint64_t left_out;       ///< number of refused sequences
@@ -171,6 +171,7 @@ FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& w
         return;
     }
     constexpr std::size_t size = sizeof(Unit) / sizeof(std::uint32_t);
+    static_assert(2 * size <= refusal_record::words);
     struct words {
         std::uint32_t of[size];
     };
