@@ -465,6 +465,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"tipsv2_text_model", 109632000},
         {"trocr", 253559808},
         {"ultrabert", 6744707072},
+        {"visual_bert", 110895164},
         {"yoso", 127449945},
     };
     for (const auto& [type, count] : parameters) {
