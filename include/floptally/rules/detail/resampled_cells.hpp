@@ -33,10 +33,10 @@ struct resampled_cells {
     std::int32_t added;    ///< to height and width, and 2^16 times that to time; from −2^15
     std::int32_t time;     ///< field + 2^11; 2^12 times the stride; 2^20 times up; 2^28 times the reach
 
-    [[nodiscard]] static constexpr std::int64_t low_half(std::int32_t number) {
+    [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::int64_t low_half(std::int32_t number) {
         return static_cast<std::int16_t>(static_cast<std::uint32_t>(number) & 0xFFFFU);
     }
-    [[nodiscard]] static constexpr std::int64_t high_half(std::int32_t number) {
+    [[nodiscard]] static FLOPTALLY_HOST_DEVICE constexpr std::int64_t high_half(std::int32_t number) {
         return static_cast<std::int16_t>(static_cast<std::uint32_t>(number) >> 16);
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int64_t of_time(unsigned first, std::uint32_t most) const {
