@@ -67,8 +67,8 @@ struct comparison_report {
     made.observed = observed_report{.text = std::string(log.trainer),
                                     .work = mean,
                                     .matches = matches_of(log.lines, model, batch),
-                                    .nearest = nearest_of(mean, model.compare(batch)),
-                                    .log = std::move(log)};
+                                    .nearest = nearest_of(mean, model.compare(batch))};
+    made.observed->log = std::move(log);
     return made;
 }
 

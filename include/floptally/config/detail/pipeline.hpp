@@ -121,7 +121,7 @@ class pipeline {
         }
         for (tower_input& input : part.towers) {
             input.per_unit = input.per_frame = input.per_token = 0;  // the text of another part has no token for it
-            sum.towers.push_back(std::move(input));
+            sum.towers.push_back(input);
         }
         for (const std::string& note : part.notes) {
             sum.notes.push_back(prefix.substr(0, prefix.size() - 1) + ": " + note);
