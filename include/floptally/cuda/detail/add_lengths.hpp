@@ -79,9 +79,7 @@ struct add_lengths {
                             given.schema, rows[seen]);
                     }
                 } else if (group < groups) {
-                    if constexpr (views == 1) {
-                        move_to_columns(in_registers, plain, own);
-                    }
+                    move_to_columns(in_registers, plain, own);
                     add_one_by_one(given, list, reals, group, own);
                 }
             }

@@ -81,7 +81,6 @@ struct length_list {
     std::uint32_t num_real = ~std::uint32_t{0};
     std::uint32_t row_length = 0;  ///< of slots by row
     bool by_boundaries = false;
-    std::uint32_t kind = 0;  ///< the flags of all refusals of it
     /// −1, by which a length becomes its last row: as an argument, since the difference of three is one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
     std::uint32_t lead = 0;  ///< numbers before the first in its 16 bytes
@@ -113,9 +112,13 @@ struct length_list {
     /// Refuses sequence `i`, of which the host finds the reason in the numbers; or all for the number of real ones.
     FLOPTALLY_HOST_DEVICE void refuse_one(std::uint32_t i, std::uint32_t reals, refusal_record* record,
                                           std::uint32_t call) const {
-        refusal_head head{
-            refused::listed, real.field,
-            kind | (i < listed_real ? refusal_head::has_real : 0) | (i < reals ? refusal_head::is_real : 0)};
+        refusal_head head{refused::listed, real.field,
+                          (real.is_signed ? refusal_head::is_signed : 0) |
+                              (by_boundaries ? refusal_head::by_boundaries : 0) |
+                              (slot == slots_by::row ? refusal_head::in_row : 0) |
+                              (slot == slots_by::boundaries ? refusal_head::in_slot : 0) |
+                              (slots.is_signed ? refusal_head::slots_are_signed : 0) |
+                              (i < listed_real ? refusal_head::has_real : 0) | (i < reals ? refusal_head::is_real : 0)};
         const bool wrong = reals == wrong_number;
         if (wrong) {
             head = {refused::num_real_seqs, {}, told.is_signed ? refusal_head::is_signed : 0};
@@ -124,15 +127,10 @@ struct length_list {
             if (wrong) {
                 return k == 0 ? told[0] : count;
             }
-            const bool of_slot = k >= 2;
-            if (of_slot ? slot != slots_by::boundaries : i >= listed_real || (k == 1 && !by_boundaries)) {
-                return of_slot ? row_length : 0;
+            if (k < 2) {
+                return i < listed_real && (k == 0 || by_boundaries) ? real[i + k] : 0;
             }
-            number_list from = real;  // by value: an address that depends on `k` would be one of local memory
-            if (of_slot) {
-                from = slots;
-            }
-            return from[i + k % 2];
+            return slot == slots_by::boundaries ? slots[i + k - 2] : row_length;
         };
         refuse_numbers(record, {call, i}, head, 4, number, wrong ? count : 1);
     }
@@ -148,7 +146,6 @@ template <integer T>
                     .listed_real = static_cast<std::uint32_t>(count),
                     .count = static_cast<std::uint32_t>(count)};
     all.lead = all.real.lead();
-    all.kind = all.real.is_signed ? refusal_head::is_signed : 0;
     return all;
 }
 /// Sequences that fill their slots, by their boundaries.
@@ -160,14 +157,12 @@ template <integer T>
     }
     length_list all = listed_lengths(boundaries, count - 1, field);
     all.by_boundaries = true;
-    all.kind |= refusal_head::by_boundaries;
     return all;
 }
 /// The rows of a BSHD batch by their lengths.
 [[nodiscard]] inline length_list in_rows(length_list rows, std::uint64_t row_length) {
     require_row_length(row_length);
     rows.slot = slots_by::row;
-    rows.kind |= refusal_head::in_row;
     rows.row_length = static_cast<std::uint32_t>(row_length);
     return rows;
 }
@@ -176,7 +171,6 @@ template <integer T>
 [[nodiscard]] inline length_list in_slots(length_list pack, const length_list& slots) {
     pack.slots = slots.real;
     pack.slot = slots_by::boundaries;
-    pack.kind |= refusal_head::in_slot | (slots.real.is_signed ? refusal_head::slots_are_signed : 0);
     pack.has_groups = pack.lead == slots.lead;
     pack.count = slots.count;
     return pack;
