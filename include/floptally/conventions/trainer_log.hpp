@@ -40,7 +40,7 @@ namespace detail {
 /// A number of a trainer's line: the words before it, what it is, and the unit.
 struct trainer_field {
     std::string_view label;
-    std::optional<printed_number> trainer_line::*what;
+    std::optional<printed_number> trainer_line::*what = nullptr;
     double unit = 1;
 };
 
