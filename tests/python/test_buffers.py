@@ -96,14 +96,14 @@ def test_torch_tensors_are_read_where_they_stand() -> None:
 
 
 class OnAccelerator(Exported):
-    """A tensor on a part that is neither a CPU nor one of CUDA: DLPack's 10 is ROCm."""
+    """A tensor on a part that is neither a CPU nor one of CUDA or ROCm: DLPack's 8 is Metal."""
 
     def __dlpack_device__(self) -> Any:
-        return (10, 0)
+        return (8, 0)
 
 
 def test_a_tensor_elsewhere_is_an_error() -> None:
-    with pytest.raises(floptally.Error, match="must be in host memory, got a tensor on DLPack's device type 10"):
+    with pytest.raises(floptally.Error, match="must be in host memory, got a tensor on DLPack's device type 8"):
         tokens(OnAccelerator(np.array(LENGTHS)))
 
 

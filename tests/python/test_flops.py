@@ -917,6 +917,8 @@ def test_the_function_passes_every_keyword_on(llama: floptally.Cost) -> None:
         (clicks, {"lengths": [5], "measured": {"clicks": (9, 10)}}),
         (sound, {"lengths": [2000], "audio_frames": [3000]}),
         (flux, {"grid_thw": [(1, 4, 4)], "encoder_lengths": [7], "grid_thw_padded": [(1, 8, 8)], "encoder_lengths_padded": [9]}),
+        (flux, {"pixels": [(1, 64, 32)], "encoder_lengths": [7]}),
+        (flux, {"grid_thw": [(1, 4, 4)], "encoder_lengths": [7], "condition_grid_thw": [(1, 2, 2)]}),
     ]
     used = {name for _, batch in batches for name in batch}
     options = {"config", "mla", "mtp", "padded_vocab_size", "page", "strict"}
