@@ -245,6 +245,9 @@ constexpr refusal refusals[] = {
      "micro_batch_size: times 1 replicas must divide the 3 sequences, got 2"},
     {"waterfall --config llama.json --cu-seqlens 0,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1",
      "micro_batch_size: deals --lengths or --lengths-file, and no other batch"},
+    {"waterfall --config llama.json --lengths 5,6 --grid-padded 1,8,8 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 "
+     "--micro-batch-size 1",
+     "micro_batch_size: deals --lengths or --lengths-file, and no other batch"},
     {"waterfall --config llama.json --lengths 5,6 --gpus 8 --peak-tflops 9 --seconds 1 --pp 4 --micro-batch-size 1 "
      "--microbatches 3",
      "microbatches: must be the 2 of each replica whose work is given, got 3"},
@@ -497,7 +500,7 @@ constexpr refusal refusals[] = {
      "audio_frames[0]: must be from 0 to 4294967295, got -1"},
     {"flops --config whisper.json --lengths 5 --audio-frames 3000 --encoder-lengths 1500",
      "encoder_lengths: follow from --audio-frames; whisper has an encoder of sound"},
-    {"flops --config vit.json --pixels 224,224", "pixels: of vit are not known to make cells; use --grid"},
+    {"flops --config vit.json --pixels 224,224", "pixels: the cells that vit makes of them are not known; use --grid"},
     {"flops --config vit.json --pixels 224", "pixels[0]: must be [frames,]height,width, got \"224\""},
     {"flops --config vit.json --lengths 5", "lengths: vit has no text; use --grid, --images or --audio-frames"},
     {"flops --config m.json --lengths 5 --convention foo", R"(convention: unknown name "foo"; known: CONVENTIONS)"},

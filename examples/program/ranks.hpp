@@ -83,14 +83,12 @@ inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments&
                                                                 std::uint64_t replicas, std::uint64_t size) {
     const read_input input(args);
     const floptally::model_input& all = input.get();
-    floptally::model_input::list const* const list = all.lengths.size() == 1 ? all.lengths.data() : nullptr;
-    if (list == nullptr || all.boundaries || all.encoder_lengths || all.attention_mask || !all.sequences.empty() ||
-        !all.new_tokens.empty() || !all.grids.empty() || !all.pixels.empty() || all.images != 0 || all.audio_frames ||
-        !all.measured.empty()) {
+    if (all.lengths.size() != 1 || all.formats() != 1 || !all.measured.empty()) {
         throw error("micro_batch_size", "deals --lengths or --lengths-file, and no other batch");
     }
+    const floptally::model_input::list& list = all.lengths.front();
     const std::vector<std::uint64_t> lengths =
-        list->lengths.visit([](const auto& numbers) { return floptally::detail::nonnegative(numbers, "lengths"); });
+        list.lengths.visit([](const auto& numbers) { return floptally::detail::nonnegative(numbers, "lengths"); });
     if (lengths.size() % (replicas * size) != 0) {
         throw error("micro_batch_size", fmt::format("times {} replicas must divide the {} sequences, got {}", replicas,
                                                     lengths.size(), size));
@@ -99,7 +97,7 @@ inline std::vector<std::vector<floptally::tally>> dealt_batches(const arguments&
     for (std::size_t first = 0; first < lengths.size(); first += size) {
         floptally::model_input part;
         const std::span<const std::uint64_t> own(lengths.data() + first, size);
-        part.lengths.push_back({list->field, own, list->row_length});
+        part.lengths.push_back({list.field, own, list.row_length});
         floptally::tally& made = batches[first / size % replicas].emplace_back(model.cost.masks());
         floptally::add_input(part, model, made, spelling);
     }

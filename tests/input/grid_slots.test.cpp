@@ -181,7 +181,17 @@ TEST_CASE("pictures and clips in pixels are the grids that the page's autoencode
     const model_config ddpm = read_config(nlohmann::json::parse(R"({"_class_name": "UNet2DModel"})"));
     CHECK(error_of([&] {
               static_cast<void>(cells_of({1, 64, 64}, ddpm));
-          }) == "pixels: of UNet2DModel are not known to make cells; use grid_thw");
+          }) == "pixels: the cells that UNet2DModel makes of them are not known; use grid_thw");
+    // A page says so many as a cell can have.
+    const auto said = [](const std::string& line) {
+        return error_of([&] {
+            static_cast<void>(read_config(nlohmann::json::parse(R"({"model_type": "wide"})"),
+                                          {.pages = {"page wide : SD3Transformer2DModel\n" + line + "\n"}}));
+        });
+    };
+    CHECK(said("pixels = 65535") == "no error");
+    CHECK(said("pixels = 65536").find("\"pixels\" must be from 0 to 65535, got 65536") != std::string::npos);
+    CHECK(said("pixel_frames = 0").find("\"pixel_frames\" must be from 1 to 65535, got 0") != std::string::npos);
 }
 
 TEST_CASE("a config of diffusers is read by its class, and what is no class is named", "[grid_slots][errors]") {

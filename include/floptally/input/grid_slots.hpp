@@ -29,7 +29,7 @@ namespace floptally {
     const auto known = std::find_if(model.towers.begin(), model.towers.end(),
                                     [](const tower_input& tower) { return tower.pixels != 0; });
     if (known == model.towers.end()) {
-        detail::refuse(field, {"of ", model.model_type, " are not known to make cells; use ", instead});
+        detail::refuse(field, {"the cells that ", model.model_type, " makes of them are not known; use ", instead});
     }
     if (pixels.h % known->pixels != 0 || pixels.w % known->pixels != 0 || pixels.h == 0 || pixels.w == 0) {
         detail::refuse(field, {"height and width must be multiples of ", known->pixels, " for ", model.model_type,
@@ -46,10 +46,10 @@ namespace floptally {
 
 namespace floptally::detail {
 
-/// A number of texts as errors have it.
+/// A count as errors write it: "one", or its digits.
 [[nodiscard]] inline std::string counted(std::size_t each) { return each == 1 ? "one" : std::to_string(each); }
 
-/// Throws where a list is neither one for all grids nor one for each; `each`: the numbers of one.
+/// Throws where a list is neither for all grids alike nor for every one; a grid has `each` numbers.
 inline void require_one_for_each(std::size_t given, std::size_t grids, std::string_view name,
                                  const input_spelling& words, std::size_t each = 1) {
     if (given != each && given != each * grids) {
@@ -58,7 +58,7 @@ inline void require_one_for_each(std::size_t given, std::size_t grids, std::stri
     }
 }
 
-/// Sets the `each` texts of one side of the grids: some for each, or the same for all.
+/// Sets the texts of one side of the grids: every grid has `each`, which are listed grid by grid, or once for all.
 inline void set_texts(std::vector<slotted<grid>>& all, const integer_view& texts, std::string_view name,
                       grid slotted<grid>::*side, const input_spelling& words, std::size_t each) {
     constexpr std::uint32_t grid::*streams[] = {&grid::keys, &grid::second, &grid::third, &grid::fourth};

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -152,18 +153,30 @@ struct model_input {
     std::vector<measured_word> measured{};
     std::vector<tally> tallies{};  ///< parts that were counted before, with all towers of the model
 
-    /// True where the batch names samples, which a model may be unable to take.
-    [[nodiscard]] bool names_any() const {
-        return !lengths.empty() || !rows.empty() || attention_mask || boundaries || encoder_lengths ||
-               encoder_lengths_padded || !sequences.empty() || !new_tokens.empty() || !requests.empty() ||
-               !grids.empty() || !pixels.empty() || !grids_padded.empty() || !condition_grids.empty() || images != 0 ||
-               audio_frames;
+    /// How many formats of samples the batch names.
+    [[nodiscard]] std::ptrdiff_t formats() const {
+        const bool named[] = {!lengths.empty(),
+                              !rows.empty(),
+                              attention_mask.has_value(),
+                              boundaries.has_value(),
+                              encoder_lengths.has_value(),
+                              encoder_lengths_padded.has_value(),
+                              !sequences.empty(),
+                              !new_tokens.empty(),
+                              !requests.empty(),
+                              !grids.empty(),
+                              !pixels.empty(),
+                              !grids_padded.empty(),
+                              !condition_grids.empty(),
+                              images != 0,
+                              audio_frames.has_value()};
+        return std::count(std::begin(named), std::end(named), true);
     }
+    /// True where the batch names samples, which a model may be unable to take.
+    [[nodiscard]] bool names_any() const { return formats() != 0; }
     /// True where the batch is requests and nothing else.
     [[nodiscard]] bool has_requests_alone() const {
-        return !requests.empty() && lengths.empty() && rows.empty() && !attention_mask && !boundaries &&
-               !encoder_lengths && sequences.empty() && new_tokens.empty() && grids.empty() && pixels.empty() &&
-               images == 0 && !audio_frames && measured.empty() && tallies.empty();
+        return !requests.empty() && formats() == 1 && measured.empty() && tallies.empty();
     }
 };
 

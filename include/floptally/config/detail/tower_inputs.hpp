@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +25,17 @@ namespace floptally::detail::pages {
     return in.has("stands") && in.named("stands").text == "audio" ? modality::audio : modality::vision;
 }
 
+/// The number that a page has under a name. Throws where it is outside its bounds.
+[[nodiscard]] inline std::uint32_t number_within(scope& in, std::string_view name, std::uint64_t number,
+                                                 std::uint64_t least, std::uint32_t most) {
+    if (number < least || number > most) {
+        const scope::found_definition found = in.find_definition(name);
+        page_error(found.where->name, found.entry->line,
+                   {"\"", name, "\" must be from ", least, " to ", most, ", got ", number});
+    }
+    return static_cast<std::uint32_t>(number);
+}
+
 /// A side of the image that the config states, in patches.
 [[nodiscard]] inline std::uint32_t grid_side(scope& in, std::string_view name) {
     const std::uint64_t size = in.number_or(name, 1);
@@ -33,15 +43,11 @@ namespace floptally::detail::pages {
         refuse(in.config().field("image_size"),
                {"must be at least patch_size: ", name, " of its patches are 0", in.got("image_size")});
     }
-    if (size > 0x7FFF'FFFF) {
-        const scope::found_definition found = in.find_definition(name);
-        page_error(found.where->name, found.entry->line, {"\"", name, "\" must be from 1 to 2^31 - 1, got ", size});
-    }
-    return static_cast<std::uint32_t>(size);
+    return number_within(in, name, size, 1, 0x7FFF'FFFF);
 }
 
-/// Pixels of a side, or frames, that become one cell.
-inline constexpr std::uint64_t most_pixels = 0xFFFF;
+/// The most pixels of a side, or frames, that become one cell.
+inline constexpr std::uint32_t most_pixels = 0xFFFF;
 
 /// The inputs of a tower: none where `input` is off, else one.
 [[nodiscard]] inline std::vector<tower_input> inputs_of(scope& in) {
@@ -62,9 +68,8 @@ inline constexpr std::uint64_t most_pixels = 0xFFFF;
             input.per_unit = 1;
         }
     }
-    input.pixels = static_cast<std::uint32_t>(std::min(in.number_or("pixels", 0), most_pixels));
-    input.pixel_frames =
-        static_cast<std::uint32_t>(std::clamp(in.number_or("pixel_frames", 1), std::uint64_t{1}, most_pixels));
+    input.pixels = number_within(in, "pixels", in.number_or("pixels", 0), 0, most_pixels);
+    input.pixel_frames = number_within(in, "pixel_frames", in.number_or("pixel_frames", 1), 1, most_pixels);
     input.per_unit = in.number_or("per_unit", input.per_unit);
     input.per_frame = in.number_or("per_frame", 0);
     input.per_token = in.number_or("per_token", 0);

@@ -27,7 +27,7 @@ struct latent_patches {
 enum class latent_reach : std::uint8_t { sample, frame, place };
 
 /// The streams of tokens of a sample: those of its grid, of its texts and of its conditions.
-/// Streams add up, and a second or a third text may stand there up to three times.
+/// Streams add up. The second and the third text have two bits each: a class may repeat them up to three times.
 enum class token_stream : std::uint16_t {
     grid = 1,
     text = 2,
