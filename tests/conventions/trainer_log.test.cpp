@@ -2,7 +2,8 @@
 //
 // Lines as public logs of these trainers have them.
 
-#include <string>
+#include <optional>
+#include <string_view>
 
 #include <floptally/conventions/trainer_log.hpp>
 
@@ -18,59 +19,59 @@ bool between(const std::optional<floptally::printed_number>& printed, double lea
     return printed && near(printed->least, least) && near(printed->most, most);
 }
 
+floptally::trainer_line line_of(std::string_view trainer, std::string_view text) {
+    const auto found = trainer_line_of(text);
+    REQUIRE(found);
+    CHECK(found->trainer == trainer);
+    return *found;
+}
+
 }  // namespace
 
 TEST_CASE("lines of six trainers are read, each number with its rounding", "[comparison]") {
-    const auto megatron = trainer_line_of(
+    const auto megatron = line_of(
+        "Megatron-LM",
         "[default0]: [2025-05-27 15:23:07] iteration        1/    24000 | consumed samples:          1024 | elapsed "
         "time "
         "per iteration (ms): 271607.0 | throughput per GPU (TFLOP/s/GPU): 40.4 | learning rate: 1.500000E-06 | global "
         "batch size:  1024 | lm loss: 1.192634E+01 | loss scale: 1.0 |");
-    REQUIRE(megatron);
-    CHECK(megatron->trainer == "Megatron-LM");
-    CHECK(between(megatron->seconds, 271.60695, 271.60705));
-    CHECK(between(megatron->tflops, 40.35, 40.45));
-    CHECK(between(megatron->samples, 1024, 1024));
-    CHECK(!megatron->mfu);
+    CHECK(between(megatron.seconds, 271.60695, 271.60705));
+    CHECK(between(megatron.tflops, 40.35, 40.45));
+    CHECK(between(megatron.samples, 1024, 1024));
+    CHECK(!megatron.mfu);
 
-    const auto bridge = trainer_line_of("job/0 Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU");
-    REQUIRE(bridge);
-    CHECK(bridge->trainer == "Megatron-Bridge");
-    CHECK(between(bridge->seconds, 9.085, 9.095));
-    CHECK(between(bridge->tflops, 663.45, 663.55));
+    const auto bridge = line_of("Megatron-Bridge", "job/0 Step Time : 9.09s GPU utilization: 663.5MODEL_TFLOP/s/GPU");
+    CHECK(between(bridge.seconds, 9.085, 9.095));
+    CHECK(between(bridge.tflops, 663.45, 663.55));
 
-    const auto maxtext = trainer_line_of(
+    const auto maxtext = line_of(
+        "MaxText",
         "completed step: 11, seconds: 31.652, TFLOP/s/device: 225.491, Tokens/s/device: 2070.487, total_weights: "
         "33554432, "
         "loss: 11.825");
-    REQUIRE(maxtext);
-    CHECK(maxtext->trainer == "MaxText");
-    CHECK(between(maxtext->seconds, 31.6515, 31.6525));
-    CHECK(between(maxtext->tflops, 225.4905, 225.4915));
+    CHECK(between(maxtext.seconds, 31.6515, 31.6525));
+    CHECK(between(maxtext.tflops, 225.4905, 225.4915));
 
-    const auto titan = trainer_line_of(
+    const auto titan = line_of(
+        "torchtitan",
         "[rank0]:[titan] 2025-10-30 14:32:58,990 - root - INFO - step:  2  loss:  6.1098  grad_norm:  4.6416  memory:  "
         "2.49GiB(3.14%)  tps: 177,138  tflops: 96.17  mfu: 9.72%");
-    REQUIRE(titan);
-    CHECK(titan->trainer == "torchtitan");
-    CHECK(between(titan->tokens_per_second, 177137.5, 177138.5));
-    CHECK(between(titan->tflops, 96.165, 96.175));
-    CHECK(!titan->seconds);
+    CHECK(between(titan.tokens_per_second, 177137.5, 177138.5));
+    CHECK(between(titan.tflops, 96.165, 96.175));
+    CHECK(!titan.seconds);
 
-    const auto recsys = trainer_line_of(
-        "[train] [iter 99, tokens 131168, elapsed_time 58.51 ms, achieved FLOPS 1092.00 TFLOPS, MFU 6.90%]");
-    REQUIRE(recsys);
-    CHECK(recsys->trainer == "recsys-examples");
-    CHECK(between(recsys->seconds, 0.058505, 0.058515));
-    CHECK(between(recsys->all_tflops, 1091.995, 1092.005));
+    const auto recsys =
+        line_of("recsys-examples",
+                "[train] [iter 99, tokens 131168, elapsed_time 58.51 ms, achieved FLOPS 1092.00 TFLOPS, MFU 6.90%]");
+    CHECK(between(recsys.seconds, 0.058505, 0.058515));
+    CHECK(between(recsys.all_tflops, 1091.995, 1092.005));
 
-    const auto nanochat = trainer_line_of(
+    const auto nanochat = line_of(
+        "nanochat",
         "step 00004/21400 (0.02%) | loss: 8.893647 | lrm: 1.00 | dt: 989.44ms | tok/sec: 529,882 | mfu: 74.13 | total "
         "time: 0.00m");
-    REQUIRE(nanochat);
-    CHECK(nanochat->trainer == "nanochat");
-    CHECK(between(nanochat->seconds, 0.989435, 0.989445));
-    CHECK(between(nanochat->mfu, 0.74125, 0.74135));
+    CHECK(between(nanochat.seconds, 0.989435, 0.989445));
+    CHECK(between(nanochat.mfu, 0.74125, 0.74135));
     CHECK(floptally::known_trainers() ==
           "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples, nanochat");
 }

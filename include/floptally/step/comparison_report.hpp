@@ -39,6 +39,17 @@ struct comparison_report {
     std::optional<observed_report> observed{};
 };
 
+namespace detail {
+
+/// Leaves the convention of that name alone in a report; all where the name is empty.
+inline void list_only(comparison_report& made, std::string_view name) {
+    if (!name.empty()) {
+        std::erase_if(made.conventions, [name](const compared_convention& line) { return line.how.name != name; });
+    }
+}
+
+}  // namespace detail
+
 /// The report of a batch under the conventions that `model` compares, or under the one of that name alone, and what a
 /// number from a dashboard is by all of them: none where `observed` is empty. Errors are those of `observed_work_of`.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
@@ -53,22 +64,21 @@ struct comparison_report {
                                         .matches = matches_of(work, model, batch),
                                         .nearest = nearest_of(work, made.conventions)};
     }
-    if (!only.empty()) {
-        std::erase_if(made.conventions, [only](const compared_convention& line) { return line.how.name != only; });
-    }
+    detail::list_only(made, only);
     return made;
 }
 
 /// The report with the lines of a log in place of a number from a dashboard.
 [[nodiscard]] inline comparison_report comparison_of(std::string model_type, const convention_comparison& model,
                                                      const tally& batch, std::string_view only, observed_log log) {
-    comparison_report made = comparison_of(std::move(model_type), model, batch, only);
+    comparison_report made = comparison_of(std::move(model_type), model, batch);
     const observed_work mean = log.mean();
     made.observed = observed_report{.text = std::string(log.trainer),
                                     .work = mean,
                                     .matches = matches_of(log.lines, model, batch),
-                                    .nearest = nearest_of(mean, model.compare(batch))};
+                                    .nearest = nearest_of(mean, made.conventions)};
     made.observed->log = std::move(log);
+    detail::list_only(made, only);
     return made;
 }
 
