@@ -14,10 +14,9 @@ import sys
 
 import floptally
 import floptally.plots
+from floptally.selftest import LLAMA_3_8B
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-LLAMA_3_8B = {"model_type": "llama", "vocab_size": 128256, "hidden_size": 4096, "intermediate_size": 14336,
-              "num_hidden_layers": 32, "num_attention_heads": 32, "num_key_value_heads": 8}  # fmt: skip
 SHOWN = ("megatron", "exact", "flash_attention", "verl", "torchtitan", "torch_flop_counter", "palm", "nanogpt")
 
 

@@ -13,19 +13,11 @@ import pytest
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # small models, and a test for each core beside
 
 import floptally
+from floptally import selftest
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 
-LLAMA_3_8B = {
-    "model_type": "llama",
-    "architectures": ["LlamaForCausalLM"],
-    "vocab_size": 128256,
-    "hidden_size": 4096,
-    "intermediate_size": 14336,
-    "num_hidden_layers": 32,
-    "num_attention_heads": 32,
-    "num_key_value_heads": 8,
-}
+LLAMA_3_8B = {**selftest.LLAMA_3_8B, "architectures": ["LlamaForCausalLM"]}
 
 
 def golden(name: str) -> Any:

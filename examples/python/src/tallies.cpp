@@ -124,16 +124,16 @@ void add_new_tokens(tally& t, const arguments& given) {
 
 /// Samples of HSTU, by lists of their parts.
 void add_hstu(tally& t, const arguments& given) {
+    const integers lengths(given["lengths"], "lengths");
     const auto listed = [&](const char* field) {
         std::vector<std::int64_t> all;
         if (const py::handle value = given.some(field)) {
             const integers numbers(value, field);
             numbers.view().visit([&](const auto& each) { all.assign(each.begin(), each.end()); });
-            require_as_many(integers(given["lengths"], "lengths").view().size(), "lengths", all.size(), field);
+            require_as_many(lengths.view().size(), "lengths", all.size(), field);
         }
         return all;
     };
-    const integers lengths(given["lengths"], "lengths");
     const std::vector<std::int64_t> contextual = listed("contextual");
     const std::vector<std::int64_t> targets = listed("targets");
     const auto group =
