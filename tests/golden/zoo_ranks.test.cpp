@@ -137,6 +137,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
                                       "xpath/xpath_unitseq2_inner"};
     std::set<std::string> seen;
     std::set<std::string> refused;
+    std::size_t asked = 0;  // without models of diffusion, which frameworks hardly split
     std::size_t split = 0;
     std::size_t number = 0;
     for (const auto& entry : std::filesystem::directory_iterator(FLOPTALLY_GOLDEN_DIR "/zoo")) {
@@ -165,10 +166,12 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
                 refused.insert(field);
                 field = field_of_error(model, {.tp = 2, .pp = 2}, whole_towers);
             }
-            if (field.empty()) {
-                ++split;
-            } else {
+            if (!field.empty()) {
                 refused.insert(field);
+            }
+            if (!one["config"].contains("_class_name")) {
+                ++asked;
+                split += field.empty() ? 1 : 0;
             }
         }
     }
@@ -178,7 +181,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
     std::vector<std::string> unseen;
     std::set_difference(known.begin(), known.end(), refused.begin(), refused.end(), std::back_inserter(unseen));
     CHECK((is_sanitized || unseen == std::vector<std::string>{}));
-    CHECK(split > seen.size() / 2);  // what is left are diffusion's transformers and convolutions, mostly
+    CHECK(split > asked * 3 / 5);
 }
 
 }  // namespace zoo_ranks_test

@@ -27,8 +27,9 @@ class Draw(random.Random):
         return [self.choice(values) for _ in range(n)]
 
 
-def drawn(case, names, make):
-    """One case of each name, of the config that `make(draw)` returns with its class and the case's options."""
-    for name in names:
+def drawn(case, kind, count, make):
+    """So many cases kind/0, kind/1, …, of the config that `make(draw)` returns with its class and the case's options."""
+    for place in range(count):
+        name = f"{kind}/{place}"
         config = make(Draw(name))
         case(name, config.pop("class"), **config)

@@ -59,5 +59,5 @@ def speech(draw):
 
 
 def cases(case):
-    drawn(case, [f"speech-encoder-decoder/{n}" for n in range(6)], speech)
-    drawn(case, [f"vision-text-dual-encoder/{n}" for n in range(5)], dual)
+    drawn(case, "speech-encoder-decoder", 6, speech)
+    drawn(case, "vision-text-dual-encoder", 5, dual)

@@ -72,8 +72,8 @@ def cases(case):
     case("dinov2/backbone", "Dinov2Backbone", **tower, _feed=feeds.pixels, _loss=["feature_maps"])
     case("dinov2_with_registers/backbone", "Dinov2WithRegistersBackbone", **tower, num_register_tokens=3, _feed=feeds.pixels,
          _loss=["feature_maps"])
-    drawn(case, [f"vitpose/{n}" for n in range(4)], vitpose)
-    drawn(case, [f"depth_anything/{n}" for n in range(4)], depth_anything)
-    drawn(case, [f"detr/{n}" for n in range(5)], detr)
-    drawn(case, [f"table-transformer/{n}" for n in range(4)], lambda draw: detr(draw, "TableTransformer"))
-    drawn(case, [f"conditional_detr/{n}" for n in range(5)], lambda draw: detr(draw, "ConditionalDetr"))
+    drawn(case, "vitpose", 4, vitpose)
+    drawn(case, "depth_anything", 4, depth_anything)
+    drawn(case, "detr", 5, detr)
+    drawn(case, "table-transformer", 4, lambda draw: detr(draw, "TableTransformer"))
+    drawn(case, "conditional_detr", 5, lambda draw: detr(draw, "ConditionalDetr"))

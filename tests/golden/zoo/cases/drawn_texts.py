@@ -175,14 +175,14 @@ def visual_bert(draw):
 
 
 def cases(case):
-    drawn(case, [f"visual_bert/{n}" for n in range(4)], visual_bert)
-    drawn(case, [f"led/{n}" for n in range(6)], led)
-    drawn(case, [f"dots3_note_text/{n}" for n in range(12)], dots3)
-    drawn(case, [f"embedding_gemma2_text/{n}" for n in range(5)], embedding_gemma2)
-    drawn(case, [f"nystromformer/{n}" for n in range(8)], nystromformer)
-    drawn(case, [f"yoso/{n}" for n in range(6)], yoso)
-    drawn(case, [f"splinter/{n}" for n in range(3)], splinter)
-    drawn(case, [f"longformer/{n}" for n in range(5)], longformer)
+    drawn(case, "visual_bert", 4, visual_bert)
+    drawn(case, "led", 6, led)
+    drawn(case, "dots3_note_text", 12, dots3)
+    drawn(case, "embedding_gemma2_text", 5, embedding_gemma2)
+    drawn(case, "nystromformer", 8, nystromformer)
+    drawn(case, "yoso", 6, yoso)
+    drawn(case, "splinter", 3, splinter)
+    drawn(case, "longformer", 5, longformer)
 
 
 DIFFERENCES = {

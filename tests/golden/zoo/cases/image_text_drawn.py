@@ -55,9 +55,9 @@ def cases(case):
     for name, width in (("model", 26), ("wider", 48)):
         case("hunyuan_vl_vision/" + name, "HunYuanVLVisionTransformer", **tower, text_hidden_size=width, _loss=["pooler_output"],
              _feed=feeds.variant(feeds.patches_alone, values_name="pixel_values"))
-    drawn(case, [f"granite_docling_text/{n}" for n in range(3)], lambda draw: {
+    drawn(case, "granite_docling_text", 3, lambda draw: {
         "class": "GraniteDoclingTextModel", **decoder(draw), "attention_bias": draw.flag(), "mlp_bias": draw.flag()})
-    drawn(case, [f"granite_docling_vision/{n}" for n in range(4)], lambda draw: {
+    drawn(case, "granite_docling_vision", 4, lambda draw: {
         "class": "GraniteDoclingVisionModel", **docling_tower(draw), "_feed": feeds.pixels,
         "_loss": ["pooler_output", "deepstack_features"]})
-    drawn(case, [f"granite_docling/{n}" for n in range(4)], docling)
+    drawn(case, "granite_docling", 4, docling)

@@ -136,8 +136,8 @@ def patchtst(draw):
 
 
 def cases(case):
-    drawn(case, [f"timesfm/{n}" for n in range(4)], timesfm)
-    drawn(case, [f"timesfm2_5/{n}" for n in range(6)], timesfm2_5)
-    drawn(case, [f"decision_transformer/{n}" for n in range(3)], decision)
-    drawn(case, [f"time_series_transformer/{n}" for n in range(6)], time_series)
-    drawn(case, [f"patchtst/{n}" for n in range(9)], patchtst)
+    drawn(case, "timesfm", 4, timesfm)
+    drawn(case, "timesfm2_5", 6, timesfm2_5)
+    drawn(case, "decision_transformer", 3, decision)
+    drawn(case, "time_series_transformer", 6, time_series)
+    drawn(case, "patchtst", 9, patchtst)
