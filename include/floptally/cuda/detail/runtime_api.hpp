@@ -2,8 +2,8 @@
 #pragma once
 
 /// @file
-/// The runtime that headers call: CUDA's, or AMD's under the same names where the language is HIP. All that differs
-/// between the two stands here, in detail/cuda_context.hpp and in detail/block.hpp.
+/// The runtime that headers call: CUDA's, or AMD's under the same names where the language is HIP. What differs besides
+/// stands in detail/cuda_context.hpp, detail/block.hpp and detail/kernels.cuh.
 
 #if defined(__HIP__)
 
