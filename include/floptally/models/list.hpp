@@ -81,6 +81,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/Dream.page>
 ,
+#include <floptally/models/DreamLiteUNetModel.page>
+,
 #include <floptally/models/EasyAnimateTransformer3DModel.page>
 ,
 #include <floptally/models/ErnieImageTransformer2DModel.page>
@@ -96,6 +98,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/GlmImageTransformer2DModel.page>
 ,
 #include <floptally/models/HiDreamImageTransformer2DModel.page>
+,
+#include <floptally/models/HunyuanDiT2DControlNetModel.page>
 ,
 #include <floptally/models/HunyuanDiT2DModel.page>
 ,
@@ -114,6 +118,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/JoyImageEditPlusTransformer3DModel.page>
 ,
 #include <floptally/models/JoyImageEditTransformer3DModel.page>
+,
+#include <floptally/models/Kandinsky3UNet.page>
 ,
 #include <floptally/models/Kandinsky5Transformer3DModel.page>
 ,
@@ -179,6 +185,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/StableAudioDiTModel.page>
 ,
+#include <floptally/models/StableCascadeUNet.page>
+,
 #include <floptally/models/T5FilmDecoder.page>
 ,
 #include <floptally/models/Transformer2DModel.page>
@@ -190,6 +198,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/UNet2DModel.page>
 ,
 #include <floptally/models/UNet3DConditionModel.page>
+,
+#include <floptally/models/UNetControlNetXSModel.page>
 ,
 #include <floptally/models/UNetMotionModel.page>
 ,

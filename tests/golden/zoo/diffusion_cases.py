@@ -1460,6 +1460,98 @@ def UVit2DModel(choose):
 UVit2DModel.draws = 8
 
 
+def Kandinsky3UNet(choose):
+    levels, dim = choose.randint(1, 4), choose.choice([4, 8])
+    config = dict(in_channels=choose.randint(2, 5), time_embedding_dim=dim * choose.randint(1, 4), groups=choose.choice([2, 4]),
+                  attention_head_dim=dim, layers_per_block=choose.randint(2, 3), cross_attention_dim=dim * choose.randint(1, 3),
+                  block_out_channels=tuple(16 * choose.randint(1, 3) for _ in range(levels)), encoder_hid_dim=even(choose, 4, 12))
+
+    def inputs(choose, model):
+        batch, text, side = choose.randint(1, 2), choose.randint(2, 9), 2 ** (levels - 1)
+        grid = (1, side * choose.randint(1, 3), side * choose.randint(1, 3))
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid[1:]), timestep=times(batch),
+                    encoder_hidden_states=torch.randn(batch, text, config["encoder_hid_dim"]),
+                    encoder_attention_mask=torch.ones(batch, text))
+
+    return config, inputs
+
+
+Kandinsky3UNet.draws = 8
+
+
+def StableCascadeUNet(choose):
+    levels, conditioned, texted = choose.randint(1, 3), 4 * choose.randint(1, 3), flag(choose)
+    each = lambda: tuple(choose.randint(1, 2) for _ in range(levels))
+    heads = each()
+    others = ["SDCascadeResBlock", "SDCascadeTimestepBlock", "SDCascadeAttnBlock", "SDCascadeAttnBlock"]
+    config = dict(in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), patch_size=choose.choice([1, 2]),
+                  timestep_ratio_embedding_dim=even(choose, 2, 8), conditioning_dim=conditioned, num_attention_heads=heads,
+                  block_out_channels=tuple(8 * choose.randint(1, 3) for _ in range(levels)), clip_seq=choose.randint(1, 4),
+                  down_num_layers_per_block=each(), up_num_layers_per_block=each(), down_blocks_repeat_mappers=each(),
+                  up_blocks_repeat_mappers=each(), kernel_size=choose.choice([1, 3]), dropout=0.1,
+                  block_types_per_layer=(*(("SDCascadeResBlock", *choose.sample(others, choose.randint(0, 3))) for _ in range(levels - 1)),
+                                         ("SDCascadeResBlock", *choose.choice([others[2:], others[2:3], others[:3]]))),
+                  clip_text_in_channels=even(choose, 4, 12) if texted else None, clip_image_in_channels=even(choose, 4, 12) if texted else None,
+                  clip_text_pooled_in_channels=even(choose, 4, 12), effnet_in_channels=maybe(choose, 5), pixel_mapper_in_channels=maybe(choose, 3),
+                  self_attn=choose.choice([True, False, tuple(flag(choose) for _ in range(levels))]),
+                  timestep_conditioning_type=choose.choice([(), ("sca",), ("sca", "crp")]),
+                  switch_level=maybe(choose, tuple(flag(choose) for _ in range(levels - 1))))
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels)
+        side = config["patch_size"]
+        grid, text = (1, side * grid[1], side * grid[2]), choose.randint(2, 9) if texted else 0
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid[1:]), timestep_ratio=times(batch) / 1000,
+                    clip_text_pooled=torch.randn(batch, 1, config["clip_text_pooled_in_channels"]),
+                    clip_text=torch.randn(batch, text, config["clip_text_in_channels"]) if texted else None,
+                    clip_img=torch.randn(batch, 1, config["clip_image_in_channels"]) if texted else None,
+                    effnet=torch.randn(batch, config["effnet_in_channels"], 3, 3) if config["effnet_in_channels"] else None)
+
+    return config, inputs
+
+
+StableCascadeUNet.draws = 12
+
+
+def DreamLiteUNetModel(choose):
+    levels = choose.randint(2, 3)
+    names = ["CrossAttnNoSelfAttnWAYBlock2D", "CrossAttnWAYBlock2D", "WAYBlock2D"]
+    older = {"DreamLiteCrossAttnNoSelfAttnDownBlock2D": "CrossAttnDownRemoveSelfAttnBlock2D", "DreamLiteCrossAttnDownBlock2D": "CrossAttnDownBlock2D",
+             "DreamLiteDownBlock2D": "DownBlock2D", "DreamLiteCrossAttnNoSelfAttnUpBlock2D": "CrossAttnUpRemoveSelfAttnBlock2D",
+             "DreamLiteCrossAttnUpBlock2D": "CrossAttnUpBlock2D", "DreamLiteUpBlock2D": "UpBlock2D"}
+    down, up = (["DreamLite" + choose.choice(names).replace("WAY", way) for _ in range(levels)] for way in ("Down", "Up"))
+    down[-1] = "DreamLiteCrossAttnDownBlock2D"
+    if flag(choose):
+        down, up = [older[name] for name in down], [older[name] for name in up]
+    context, caption, added, width = even(choose, 4, 12), choose.choice([None, even(choose, 4, 12)]), choose.choice([None, "text_time", "time"]), 8 * choose.randint(1, 3)
+    config = dict(block_out_channels=tuple(8 * choose.randint(1, 3) for _ in range(levels)), down_block_types=tuple(down), up_block_types=tuple(up),
+                  in_channels=choose.randint(2, 5), out_channels=choose.randint(2, 5), layers_per_block=choose.choice([1, 2, tuple(choose.randint(1, 2) for _ in range(levels))]),
+                  mid_block_type=choose.choice(["DreamLiteUNetMidBlock2DCrossAttn", "UNetMidBlock2DCrossAttn", None]), norm_num_groups=4,
+                  only_cross_attention=choose.choice([False, False, True, tuple(flag(choose) for _ in range(levels))]),
+                  cross_attention_dim=context if caption or flag(choose) else (context,) * levels, encoder_hid_dim=caption,
+                  encoder_hid_dim_type=choose.choice(["text_proj", "text_proj_rms"]) if caption else None,
+                  transformer_layers_per_block=choose.choice([1, 2, tuple(choose.randint(1, 2) for _ in range(levels))]),
+                  attention_head_dim=choose.choice([2, 4, tuple(choose.choice([2, 4]) for _ in range(levels))]),
+                  num_kv_heads=choose.choice([None, 1, 2]), qk_norm=choose.choice([None, "rms_norm"]), use_sep_conv=choose.random() < 0.7,
+                  ff_mult=choose.randint(2, 6), use_linear_projection=flag(choose), downsample_padding=choose.choice([0, 1]),
+                  resnet_time_scale_shift=choose.choice(["default", "scale_shift"]), addition_embed_type=added,
+                  addition_time_embed_dim=8 if added else None, projection_class_embeddings_input_dim=6 * 8 + (width if added == "text_time" else 0) if added else None)
+
+    def inputs(choose, model):
+        batch, grid = unet_grid(choose, levels)
+        if config["downsample_padding"] == 0:
+            grid = (1, *(2 ** levels * choose.randint(1, 2) for _ in range(2)))
+        text = choose.randint(2, 9)
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, config["in_channels"], *grid[1:]), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch, text, caption or context),
+                    added_cond_kwargs={"text_embeds": torch.randn(batch, width), "time_ids": torch.ones(batch, 6)} if added else None)
+
+    return config, inputs
+
+
+DreamLiteUNetModel.draws = 16
+
+
 # ---- control networks: all of their outputs are in the loss ----
 
 def all_of(outputs):
@@ -1533,6 +1625,33 @@ def SparseControlNetModel(choose):
     return config, inputs
 
 
+def UNetControlNetXSModel(choose):
+    config = levels_of(choose, "CrossAttnWAYBlock2D", "WAYBlock2D")
+    levels = len(config["block_out_channels"])
+    context, added, width = even(choose, 4, 12), maybe(choose, "text_time"), 8 * choose.randint(1, 3)
+    some = lambda values: choose.choice([choose.choice(values), tuple(choose.choice(values) for _ in range(levels))])
+    config.update(norm_num_groups=4, cross_attention_dim=choose.choice([context, (context,) * levels]),
+                  transformer_layers_per_block=some([1, 2]), num_attention_heads=some([1, 2, 4]), use_linear_projection=flag(choose),
+                  addition_embed_type=added, addition_time_embed_dim=8 if added else None,
+                  projection_class_embeddings_input_dim=6 * 8 + width if added else None, ctrl_learn_time_embedding=flag(choose),
+                  ctrl_conditioning_channels=choose.randint(1, 4), ctrl_num_attention_heads=some([1, 2]),
+                  ctrl_conditioning_embedding_out_channels=tuple(choose.randint(2, 6) for _ in range(4)),
+                  ctrl_block_out_channels=tuple(4 * choose.randint(1, 3) for _ in range(levels)))
+
+    def inputs(choose, model):
+        side, text = 2 ** (levels - 1), choose.randint(2, 9)
+        batch, grid = choose.randint(1, 2), (1, side * choose.randint(1, 3), side * choose.randint(1, 3))
+        return dict(samples(batch, grid, text), sample=torch.randn(batch, 4, *grid[1:]), timestep=times(batch).float(),
+                    encoder_hidden_states=torch.randn(batch, text, context),
+                    controlnet_cond=torch.randn(batch, config["ctrl_conditioning_channels"], 8 * grid[1], 8 * grid[2]),
+                    added_cond_kwargs={"text_embeds": torch.randn(batch, width), "time_ids": torch.ones(batch, 6)} if added else None)
+
+    return config, inputs
+
+
+UNetControlNetXSModel.draws = 10
+
+
 def FluxControlNetModel(choose):
     config, inputs = FluxTransformer2DModel(choose)
     config.pop("out_channels")
@@ -1578,6 +1697,19 @@ def QwenImageControlNetModel(choose):
         made.pop("additional_t_cond")
         states = made["hidden_states"]
         return dict(made, loss=all_of, controlnet_cond=torch.randn(*states.shape[:2], states.shape[2] + config["extra_condition_channels"]))
+
+    return config, own
+
+
+def HunyuanDiT2DControlNetModel(choose):
+    config, inputs = HunyuanDiT2DModel(choose)
+    for name in ("num_layers", "learn_sigma"):
+        config.pop(name)
+    config["transformer_num_layers"] = choose.randint(4, 9)
+
+    def own(choose, model):
+        made = inputs(choose, model)
+        return dict(made, loss=all_of, controlnet_cond=torch.randn(*made["hidden_states"].shape))
 
     return config, own
 
