@@ -28,7 +28,7 @@ floptally::trainer_line line_of(std::string_view trainer, std::string_view text)
 
 }  // namespace
 
-TEST_CASE("lines of six trainers are read, each number with its rounding", "[comparison]") {
+TEST_CASE("lines of nine trainers are read, each number with its rounding", "[comparison]") {
     const auto megatron = line_of(
         "Megatron-LM",
         "[default0]: [2025-05-27 15:23:07] iteration        1/    24000 | consumed samples:          1024 | elapsed "
@@ -72,15 +72,39 @@ TEST_CASE("lines of six trainers are read, each number with its rounding", "[com
         "time: 0.00m");
     CHECK(between(nanochat.seconds, 0.989435, 0.989445));
     CHECK(between(nanochat.mfu, 0.74125, 0.74135));
+
+    const auto nanogpt = line_of("nanoGPT", "iter 5000: loss 0.8205, time 9107.82ms, mfu 24.47%");
+    CHECK(between(nanogpt.seconds, 9.107815, 9.107825));
+    CHECK(between(nanogpt.mfu, 0.24465, 0.24475));
+    CHECK(!trainer_line_of("iter 0: loss 4.2874, time 40523.31ms, mfu -100.00%"));  // before it has a mean
+
+    const auto verl = line_of("verl",
+                              "(TaskRunner pid=16292) step:2 - global_seqlen/min:538646.000 - perf/mfu/actor:1.018 - "
+                              "perf/max_memory_allocated_gb:25.921 - timing_s/gen:74.020 - timing_s/ref:3.420 - "
+                              "timing_s/update_actor:14.302 - timing_s/step:96.551 - timing_per_token_ms/adv:0.001");
+    CHECK(between(verl.seconds, 14.3015, 14.3025));
+    CHECK(between(verl.mfu, 1.0175, 1.0185));
+
+    const auto hugging_face =
+        line_of("Hugging Face Trainer",
+                "TrainOutput(global_step=4152, training_loss=1.3124258081807336, metrics={'train_runtime': 2959.0362, "
+                "'train_samples_per_second': 89.749, 'train_steps_per_second': 1.403, 'total_flos': "
+                "2.602335381127373e+16, 'train_loss': 1.3124258081807336, 'epoch': 3.0})");
+    CHECK(between(hugging_face.seconds, 2959.03615, 2959.03625));
+    CHECK(between(hugging_face.samples, 2959.03615 * 89.7485, 2959.03625 * 89.7495));
+    CHECK(between(hugging_face.flops, 2.6023353811273725e16, 2.6023353811273735e16));
+    CHECK(!hugging_face.mfu);
     CHECK(floptally::known_trainers() ==
-          "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples, nanochat");
+          "Megatron-LM, Megatron-Bridge, MaxText, torchtitan, recsys-examples, nanochat, nanoGPT, verl, Hugging Face "
+          "Trainer");
 }
 
 TEST_CASE("other lines, half of a line and words that end alike are none", "[comparison]") {
-    for (const char* line : {"", "seconds: 3", "http tps: 3", "completed step: 3, seconds: 2.1, loss: 3",
-                             "my_seconds: 3 TFLOP/s/device: 4", "seconds: x, TFLOP/s/device: 4",
-                             "seconds: 1.2.3, TFLOP/s/device: 4", "seconds: 1, TFLOP/s/device: 0.000",
-                             "seconds: 1, TFLOP/s/device: nan", "seconds: -1, TFLOP/s/device: 4", "tps: , tflops: 1"}) {
+    for (const char* line :
+         {"", "seconds: 3", "http tps: 3", "completed step: 3, seconds: 2.1, loss: 3",
+          "my_seconds: 3 TFLOP/s/device: 4", "seconds: x, TFLOP/s/device: 4", "seconds: 1.2.3, TFLOP/s/device: 4",
+          "seconds: 1, TFLOP/s/device: 0.000", "seconds: 1, TFLOP/s/device: nan", "seconds: -1, TFLOP/s/device: 4",
+          "tps: , tflops: 1", "seconds: 1, TFLOP/s/device: 4e999", "seconds: 1, TFLOP/s/device: 4e-999"}) {
         CAPTURE(line);
         CHECK(!trainer_line_of(line));
     }

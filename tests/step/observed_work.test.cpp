@@ -174,6 +174,26 @@ TEST_CASE("a log of verl's rates is verl's, in a table too", "[comparison]") {
     CHECK(made.conventions.size() == 1);
 }
 
+TEST_CASE("a log's count of a whole run is the batch's by its share of the sequences", "[comparison]") {
+    const convention_comparison all(presets::mistral_7b);
+    tally batch{all.masks()};
+    batch.add_lengths(std::vector<std::uint32_t>{8192, 8192, 300});
+    for (const compared_convention& line : all.compare(batch)) {
+        INFO(line.how.name);
+        // 3000 sequences in 50 s, as Hugging Face's Trainer prints its metrics.
+        std::array<char, 200> text{};
+        (void)std::snprintf(text.data(), text.size(),
+                            "{'train_runtime': 50.0000, 'train_samples_per_second': 60.000, 'total_flos': %.16e}",
+                            to_double(line.total) * 1000);
+        std::istringstream lines(text.data());
+        const observed_log log = observed_log_of(lines, batch, {.seconds = {}, .gpus = 16});
+        REQUIRE(log.lines.size() == 1);
+        CHECK(log.lines[0].is(line.total));
+        CHECK(log.lines[0].most < 1.0001 * log.lines[0].least);
+        CHECK(std::abs(log.gpu_seconds - 50.0 * 16 / 1000) < 1e-6);
+    }
+}
+
 TEST_CASE("a log without a known line, of two trainers or without what a line needs is an error", "[comparison]") {
     const tally batch{};
     const auto problem_of = [&](const char* text, const observed_step& step) {
@@ -189,6 +209,8 @@ TEST_CASE("a log without a known line, of two trainers or without what a line ne
     CHECK(problem_of(maxtext, {}).rfind("gpus: is missing; a line of MaxText", 0) == 0);
     CHECK(problem_of("seconds: 1, TFLOP/s/device: 2\ntps: 1 tflops: 2\n", {.seconds = {}, .gpus = 1}) ==
           "log: has lines of MaxText and, in line 2, of torchtitan");
+    CHECK(problem_of("'train_runtime': 1, 'train_samples_per_second': 1, 'total_flos': 1", {})
+              .rfind("gpus: is missing; a line of Hugging Face Trainer", 0) == 0);
     CHECK(problem_of("dt: 1ms mfu: 2", {.seconds = {}, .gpus = 1})
               .rfind("peak_tflops: is missing; a line of nanochat", 0) == 0);
 }

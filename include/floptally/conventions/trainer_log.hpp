@@ -32,7 +32,9 @@ struct trainer_line {
     std::optional<printed_number> mfu{};         ///< a fraction
     std::optional<printed_number> seconds{};
     std::optional<printed_number> tokens_per_second{};
-    std::optional<printed_number> samples{};  ///< sequences of the step, of all GPUs
+    std::optional<printed_number> samples{};             ///< sequences of the step, of all GPUs
+    std::optional<printed_number> samples_per_second{};  ///< of all GPUs
+    std::optional<printed_number> flops{};               ///< of all GPUs, a count
 };
 
 namespace detail {
@@ -50,7 +52,9 @@ struct trainer_form {
     trainer_field fields[3]{};
 };
 
-/// Megatron-LM's line is Megatron-Bridge's and ms-swift's too; the second of Megatron-Bridge's is its own.
+/// Megatron-LM's line is Megatron-Bridge's and ms-swift's too; the second of Megatron-Bridge's is its own. nanoGPT's
+/// MFU is a running mean. verl's is of the actor's update, whose time another clock takes. Hugging Face's Trainer has
+/// one line for a whole run.
 inline constexpr trainer_form trainer_forms[] = {
     {"Megatron-LM",
      {{"elapsed time per iteration (ms):", &trainer_line::seconds, 1e-3},
@@ -61,10 +65,27 @@ inline constexpr trainer_form trainer_forms[] = {
     {"torchtitan", {{"tps:", &trainer_line::tokens_per_second}, {"tflops:", &trainer_line::tflops}}},
     {"recsys-examples",
      {{"elapsed_time", &trainer_line::seconds, 1e-3}, {"achieved FLOPS", &trainer_line::all_tflops}}},
-    {"nanochat", {{"dt:", &trainer_line::seconds, 1e-3}, {"mfu:", &trainer_line::mfu, 1e-2}}}};
+    {"nanochat", {{"dt:", &trainer_line::seconds, 1e-3}, {"mfu:", &trainer_line::mfu, 1e-2}}},
+    {"nanoGPT", {{"time", &trainer_line::seconds, 1e-3}, {"mfu", &trainer_line::mfu, 1e-2}}},
+    {"verl", {{"timing_s/update_actor:", &trainer_line::seconds}, {"perf/mfu/actor:", &trainer_line::mfu}}},
+    {"Hugging Face Trainer",
+     {{"'train_runtime':", &trainer_line::seconds},
+      {"'train_samples_per_second':", &trainer_line::samples_per_second},
+      {"'total_flos':", &trainer_line::flops}}}};
 
-/// The number that follows a label, with commas between thousands or without; none where the label is not there, or the
-/// end of a longer word.
+/// The exponent at the beginning of that text, as Python prints large floats ("e+16"); 0 without one.
+[[nodiscard]] inline double exponent_at(std::string_view text) {
+    if (text.empty() || text.front() != 'e') {
+        return 0;
+    }
+    text.remove_prefix(std::min<std::size_t>(text.size(), text.starts_with("e+") ? 2 : 1));
+    const std::size_t sign = text.starts_with('-') ? 1 : 0;
+    text = text.substr(0, text.find_first_not_of("0123456789", sign));
+    return number_of_text<double>(text).value_or(0);
+}
+
+/// The number that follows a label, with commas between thousands, an exponent or neither; none where the label is not
+/// there, or the end of a longer word.
 [[nodiscard]] inline std::optional<printed_number> number_after(std::string_view line, std::string_view label,
                                                                 double unit) {
     constexpr std::string_view letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_/";
@@ -77,13 +98,15 @@ inline constexpr trainer_form trainer_forms[] = {
     }
     std::string_view rest = line.substr(at + label.size());
     rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
-    std::string digits(rest.substr(0, rest.find_first_not_of("0123456789.,")));
+    const std::size_t length = std::min(rest.find_first_not_of("0123456789.,"), rest.size());
+    unit *= std::pow(10.0, exponent_at(rest.substr(length)));
+    std::string digits(rest.substr(0, length));
     if (const std::size_t end = digits.find_last_not_of(".,"); end != std::string::npos) {
         digits.erase(end + 1);  // of the sentence, not of the number
     }
     std::erase(digits, ',');
     const auto value = number_of_text<double>(digits);
-    if (!value || !(*value > 0)) {
+    if (!value || !(*value > 0) || !(unit > 0) || !std::isfinite(unit)) {
         return std::nullopt;
     }
     const std::size_t point = digits.find('.');
@@ -109,6 +132,9 @@ inline constexpr trainer_form trainer_forms[] = {
         if (is_whole) {
             if (found.samples) {
                 found.samples = printed_number{found.samples->middle(), found.samples->middle()};
+            } else if (found.samples_per_second) {
+                found.samples = printed_number{found.samples_per_second->least * found.seconds->least,
+                                               found.samples_per_second->most * found.seconds->most};
             }
             return found;
         }

@@ -145,21 +145,30 @@ struct observed_log {
 
 namespace detail {
 
+/// How much of a line's sequences the batch has: as much as both say, all of them where the line says nothing.
+[[nodiscard]] inline printed_number share_of(const trainer_line& line, const tally& batch) {
+    if (!line.samples) {
+        return {1, 1};
+    }
+    const auto sequences =
+        static_cast<double>(batch.get(view::padded, statistic::count, batch.masks().main_modality()));
+    return {sequences / line.samples->most, sequences / line.samples->least};
+}
+
 /// The seconds that one GPU would work on the batch, by the line's time of its step or by its tokens a second.
 [[nodiscard]] inline printed_number gpu_seconds_of(const trainer_line& line, const tally& batch,
                                                    const observed_step& step) {
-    const modality in = batch.masks().main_modality();
     if (line.tokens_per_second) {
-        const auto tokens = static_cast<double>(batch.get(view::padded, statistic::tokens, in));
+        const auto tokens =
+            static_cast<double>(batch.get(view::padded, statistic::tokens, batch.masks().main_modality()));
         return {tokens / line.tokens_per_second->most, tokens / line.tokens_per_second->least};
     }
     if (!step.gpus) {
-        refuse("gpus", {"is missing; a line of ", line.trainer, " says the rate of one GPU and the time of all"});
+        refuse("gpus", {"is missing; a line of ", line.trainer, " says the time of all GPUs"});
     }
-    const auto sequences = static_cast<double>(batch.get(view::padded, statistic::count, in));
-    const double share = line.samples ? sequences / line.samples->middle() : 1;
-    const double gpus = share * static_cast<double>(*step.gpus);
-    return {line.seconds->least * gpus, line.seconds->most * gpus};
+    const printed_number share = share_of(line, batch);
+    const auto gpus = static_cast<double>(*step.gpus);
+    return {line.seconds->least * share.least * gpus, line.seconds->most * share.most * gpus};
 }
 
 /// The rate of one GPU that a line says, in FLOP/s.
@@ -177,11 +186,19 @@ namespace detail {
     return {line.mfu->least * *step.peak_tflops * 1e12, line.mfu->most * *step.peak_tflops * 1e12};
 }
 
+/// The FLOPs of the batch that a line says, as a count or by a rate.
+[[nodiscard]] inline observed_work work_of(const trainer_line& line, const printed_number& gpu_seconds,
+                                           const tally& batch, const observed_step& step) {
+    const printed_number one = line.flops ? *line.flops : rate_of(line, step);
+    const printed_number by = line.flops ? share_of(line, batch) : gpu_seconds;
+    return {one.least * by.least, one.most * by.most};
+}
+
 }  // namespace detail
 
-/// Reads the lines of a trainer's log that say a rate (`trainer_line_of`), whatever stands before them and between
-/// them. The batch is that of each step; where a line says how many sequences a step has, it is as much of them as it
-/// has sequences.
+/// Reads the lines of a trainer's log that say a rate or a count (`trainer_line_of`), whatever stands before them and
+/// between them. The batch is that of each step; where a line says how many sequences a step has, it is as much of them
+/// as it has sequences.
 ///
 /// @throws error "log" where no line is known or two trainers wrote it, "gpus" or "peak_tflops" where a line needs it.
 [[nodiscard]] inline observed_log observed_log_of(std::istream& text, const tally& batch, const observed_step& step) {
@@ -197,9 +214,8 @@ namespace detail {
             detail::refuse("log", {"has lines of ", log.trainer, " and, in line ", number, ", of ", found->trainer});
         }
         log.trainer = found->trainer;
-        const printed_number rate = detail::rate_of(*found, step);
         const printed_number seconds = detail::gpu_seconds_of(*found, batch, step);
-        log.lines.push_back({rate.least * seconds.least, rate.most * seconds.most});
+        log.lines.push_back(detail::work_of(*found, seconds, batch, step));
         log.gpu_seconds += seconds.middle();
     }
     if (text.bad()) {
