@@ -266,7 +266,7 @@ constexpr refusal refusals[] = {
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --trace llama.json",
      "trace: has no list \"traceEvents\""},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --component-times my.page",
-     R"(component_times: is no JSON: "my.page")"},
+     "component_times: must be a JSON object, cannot be parsed at byte 1"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --seconds 1 --component-times llama.json",
      "component_times.architectures: is no key of a file of times: seconds, times"},
     {"waterfall --config llama.json --lengths 5 --gpus 4 --peak-tflops 9 --component-times times.json",

@@ -5,12 +5,13 @@
 #include <cstddef>
 #include <filesystem>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 #include <optional>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <floptally/config/json_text.hpp>
 #include <floptally/count/breakdown.hpp>
 #include <floptally/json/component_json.hpp>
 #include <floptally/json/kineto_trace.hpp>
@@ -53,11 +54,8 @@ inline floptally::trace (*load_trace)(const std::filesystem::path&) = floptally:
 
 /// The times of a file of them, as JSON.
 inline measured_times read_times_of(const std::string& path, const char* field) {
-    const nlohmann::json file = nlohmann::json::parse(read_file(path, field), nullptr, false);
-    if (file.is_discarded()) {
-        throw error(field, fmt::format("is no JSON: \"{}\"", path));
-    }
-    return {floptally::read_component_times(file), {}, {}, {}};
+    std::istringstream text(read_file(path, field));
+    return {floptally::read_component_times(floptally::read_json(text, field)), {}, {}, {}};
 }
 
 /// The times of the traces of one or several ranks, whose parts are looked up among the components of this work.

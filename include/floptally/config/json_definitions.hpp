@@ -16,6 +16,7 @@
 #include <floptally/config/detail/pipeline.hpp>
 #include <floptally/config/detail/read.hpp>
 #include <floptally/config/json_form.hpp>
+#include <floptally/config/json_text.hpp>
 #include <floptally/descriptors/latent_attention.hpp>
 #include <floptally/descriptors/model_config.hpp>
 #include <floptally/text/error.hpp>
@@ -54,22 +55,13 @@ namespace detail {
     return model;
 }
 
-/// The JSON of a text of a config.
-[[nodiscard]] inline nlohmann::json parsed_config(std::istream& text) {
-    try {
-        return nlohmann::json::parse(text);
-    } catch (const nlohmann::json::parse_error& problem) {
-        refuse("config", {"must be a JSON object, cannot be parsed at byte ", problem.byte});
-    } catch (const nlohmann::json::out_of_range&) {
-        refuse("config", {"must be a JSON object, has a number that no double holds"});
-    }
-}
+/// The JSON of a file of a config.
 [[nodiscard]] inline nlohmann::json parsed_config(const std::filesystem::path& file) {
     std::ifstream text(file);
     if (!text) {
         refuse("config", {"cannot read \"", file.string(), "\""});
     }
-    return parsed_config(text);
+    return read_json(text, "config");
 }
 
 }  // namespace detail
@@ -81,7 +73,7 @@ FLOPTALLY_JSON_INLINE model_config read_config(const nlohmann::json& config, con
 }
 
 FLOPTALLY_JSON_INLINE model_config read_config(std::istream& text, const read_options& options) {
-    return read_config(detail::parsed_config(text), options);
+    return read_config(read_json(text, "config"), options);
 }
 
 FLOPTALLY_JSON_INLINE model_config load_config(const std::filesystem::path& path, const read_options& options) {

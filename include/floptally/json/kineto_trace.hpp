@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include <floptally/config/json_text.hpp>
 #include <floptally/json/detail/gzip_stream.hpp>
 #include <floptally/json/detail/json_events.hpp>
 #include <floptally/text/error.hpp>
@@ -66,9 +67,9 @@ class kineto_collector {
                            .external = number(event, index, {"External id", "external id"}),
                            .forward_thread = number(event, index, {"Fwd thread id"})};
         if (on_device) {
-            const auto device = event.args.find("device");
-            traced.collective = collective_of(event);
-            traced.device = number_of(devices_, device_names_, device == event.args.end() ? event.pid : device->second);
+            const std::string* device = event.argument("device", index);
+            traced.collective = collective_of(event, index);
+            traced.device = number_of(devices_, device_names_, device == nullptr ? event.pid : *device);
         } else if (event.args.count("Sequence number") != 0) {
             traced.sequence = static_cast<std::int64_t>(number(event, index, {"Sequence number"}));
         }
@@ -129,10 +130,10 @@ class kineto_collector {
     }
 
     /// The operation of a collective kernel and the ranks of its group, which are what other ranks' traces have of it.
-    [[nodiscard]] std::uint32_t collective_of(const kineto_event& event) {
-        const auto word = [&event](const char* name) {
-            const auto found = event.args.find(name);
-            return found == event.args.end() ? std::string() : found->second;
+    [[nodiscard]] std::uint32_t collective_of(const kineto_event& event, std::size_t index) {
+        const auto word = [&event, index](const char* name) {
+            const std::string* found = event.argument(name, index);
+            return found == nullptr ? std::string() : *found;
         };
         const std::string what = word("Collective name");
         if (what.empty()) {
@@ -160,15 +161,14 @@ class kineto_collector {
     [[nodiscard]] static std::uint64_t number(const kineto_event& event, std::size_t index,
                                               std::initializer_list<const char*> names) {
         for (const char* name : names) {
-            const auto found = event.args.find(name);
-            if (found == event.args.end()) {
+            const std::string* text = event.argument(name, index);
+            if (text == nullptr) {
                 continue;
             }
-            const std::string& text = found->second;
-            const std::optional<std::uint64_t> value = number_of_text<std::uint64_t>(text);
+            const std::optional<std::uint64_t> value = number_of_text<std::uint64_t>(*text);
             if (!value) {
                 refuse(field_of(index, text_of({".args.", name})),
-                       {"must be an integer of at least 0, got \"", text, "\""});
+                       {"must be an integer of at least 0, got \"", shortened(*text), "\""});
             }
             return *value;
         }
@@ -209,12 +209,14 @@ class kineto_collector {
         std::istream stream(&unpacked);
         stream.exceptions(std::ios::badbit);  // an error of the buffer is thrown on
         nlohmann::json::sax_parse(stream, &reader);
+        detail::require_read_to_end(stream, "trace");
 #else
         throw error("trace",
                     "is packed by gzip, which this build cannot read without zlib: give what gunzip makes of it");
 #endif
     } else {
         nlohmann::json::sax_parse(text, &reader);
+        detail::require_read_to_end(text, "trace");
     }
     if (!reader.found()) {
         throw error("trace", "has no list \"traceEvents\"");

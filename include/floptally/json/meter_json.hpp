@@ -4,13 +4,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <floptally/config/json_text.hpp>
 #include <floptally/json/detail/shown_json.hpp>
+#include <floptally/json/detail/state_reader.hpp>
 #include <floptally/parallel/rank_agreement.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
@@ -18,6 +22,7 @@
 #include <floptally/step/run_account.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/version.hpp>
+#include <floptally/text/whole_file.hpp>
 
 /// @file
 /// Adapter: a meter as JSON lines, and its state in a checkpoint, with nlohmann_json. Counts are decimal strings: a
@@ -72,79 +77,6 @@ template <class Done>
     }
     return out;
 }
-
-/// The reader of a state, whose errors name the key.
-class state_reader {
-  public:
-    explicit state_reader(const nlohmann::json& state) : state_(state) {}
-
-    [[nodiscard]] const nlohmann::json& at(const char* key) const {
-        if (!state_.is_object() || !state_.contains(key)) {
-            throw error(key, "is missing in the state of a meter");
-        }
-        return state_.at(key);
-    }
-
-    [[nodiscard]] std::string text(const char* key) const { return text(key, at(key)); }
-
-    [[nodiscard]] static std::string text(std::string_view key, const nlohmann::json& value) {
-        if (!value.is_string()) {
-            refuse(key, {"must be a string, got ", shown(value)});
-        }
-        return value.get<std::string>();
-    }
-
-    [[nodiscard]] double number(const char* key) const {
-        if (!at(key).is_number()) {
-            refuse(key, {"must be a number, got ", shown(at(key))});
-        }
-        return at(key).get<double>();
-    }
-
-    [[nodiscard]] std::uint64_t whole(const char* key) const {
-        if (!at(key).is_number_unsigned()) {
-            refuse(key, {"must be a whole number, got ", shown(at(key))});
-        }
-        return at(key).get<std::uint64_t>();
-    }
-
-    [[nodiscard]] uint128 count(const char* key) const { return count(key, at(key)); }
-
-    [[nodiscard]] static uint128 count(std::string_view key, const nlohmann::json& value) {
-        const std::string digits = text(key, value);
-        uint128 sum = 0;
-        bool good = !digits.empty() && digits.size() <= 39;
-        for (const char digit : digits) {
-            const auto next = static_cast<unsigned>(digit - '0');
-            good = good && digit >= '0' && digit <= '9' && sum <= (~uint128{0} - next) / 10U;
-            sum = good ? sum * 10U + next : sum;
-        }
-        if (!good) {
-            refuse(key, {"must be a count in decimal digits, got ", shown(value)});
-        }
-        return sum;
-    }
-
-    [[nodiscard]] std::uint64_t word(const char* key) const { return word(key, at(key)); }
-
-    [[nodiscard]] static std::uint64_t word(std::string_view key, const nlohmann::json& value) {
-        const uint128 sum = count(key, value);
-        if ((sum >> 64) != 0) {
-            throw overflow(key, "does not fit 64 bits, got " + shown(value));
-        }
-        return static_cast<std::uint64_t>(sum);
-    }
-
-    [[nodiscard]] const nlohmann::json& list(const char* key) const {
-        if (!at(key).is_array()) {
-            refuse(key, {"must be a list, got ", shown(at(key))});
-        }
-        return at(key);
-    }
-
-  private:
-    const nlohmann::json& state_;
-};
 
 /// The hash of all that a state says: one that was cut or changed after it was written has another.
 [[nodiscard]] inline std::string checksum_of(const nlohmann::ordered_json& state) {
@@ -283,6 +215,21 @@ inline void write_json_line(std::ostream& out, const meter& shown) {
         throw error("checksum", "is not that of this state, which was cut or changed after it was written");
     }
     return state;
+}
+
+/// Saves a state as a file, whole or not at all: whatever fails or ends the process, the file has this state or the one
+/// before, and this one after a return.
+inline void save_state(const std::filesystem::path& path, const meter_state& state) {
+    write_whole(path, to_json(state).dump(), "path");
+}
+
+/// The state of a file that `save_state` wrote.
+[[nodiscard]] inline meter_state load_state(const std::filesystem::path& path) {
+    std::ifstream file(path, std::ios::binary);
+    if (!file || std::filesystem::is_directory(path)) {
+        detail::refuse("path", {"cannot read \"", path.string(), "\""});
+    }
+    return read_meter_state(read_json(file, "state"));
 }
 
 }  // namespace floptally

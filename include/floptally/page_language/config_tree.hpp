@@ -39,7 +39,7 @@ class config_tree {
     [[nodiscard]] const config_node& child(const config_node& parent, std::size_t index) const {
         return nodes[parent.first + index];
     }
-    /// Under that key; null where it is absent. Of equal keys the last counts, as to every JSON library.
+    /// Under that key; null where it is absent.
     [[nodiscard]] const config_node* find(const config_node& object, std::string_view key) const {
         if (object.type != config_node::kind::object) {
             return nullptr;

@@ -30,7 +30,18 @@ struct kineto_event {
     std::string id;
     std::optional<std::int64_t> ts{};   ///< nanoseconds
     std::optional<std::int64_t> dur{};  ///< likewise
-    std::map<std::string, std::string> args{};
+    std::multimap<std::string, std::string> args{};
+
+    /// An argument, null where it is absent; of two values none is taken.
+    [[nodiscard]] const std::string* argument(const char* key, std::size_t index) const {
+        const auto [first, last] = args.equal_range(key);
+        for (auto other = first; other != last; ++other) {
+            if (other->second != first->second) {
+                refuse(text_of({"traceEvents[", index, "].args.", key}), {"is there twice, with two values"});
+            }
+        }
+        return first == last ? nullptr : &first->second;
+    }
 };
 
 /// Microseconds in decimal as whole nanoseconds: "88511388202.765". A double of the same has a quarter of a
@@ -92,6 +103,9 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
     }
     bool start_array(std::size_t /*elements*/) override {
         if (list_depth_ == no_list && (depth_ == 0 || is_events_)) {
+            if (found_) {
+                refuse("traceEvents", {"is there twice"});
+            }
             list_depth_ = depth_ + 1;
             found_ = true;
         }
@@ -121,9 +135,12 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
 
     bool take(const std::string& value) {
         if (is_distributed_ && depth_ == 2 && list_depth_ == no_list && key_ == "rank") {
+            if (!rank_.empty() && rank_ != value) {
+                refuse("distributedInfo.rank", {"is there twice, with two values"});
+            }
             rank_ = value;
         } else if (depth_ == list_depth_ + 2 && key_ == "args") {
-            event_.args[inner_key_] = value;
+            event_.args.emplace(inner_key_, value);
         } else if (depth_ == list_depth_ + 1) {
             for (const auto& [name, field] : {std::pair("ph", &event_.ph),
                                               {"cat", &event_.cat},
@@ -132,6 +149,7 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
                                               {"tid", &event_.tid},
                                               {"id", &event_.id}}) {
                 if (key_ == name) {
+                    require_once(field->empty() || *field == value);
                     *field = value;
                 }
             }
@@ -139,12 +157,20 @@ class kineto_reader : public nlohmann::json_sax<nlohmann::json> {
                 const std::optional<std::int64_t> time = nanoseconds_of(value);
                 if (!time) {
                     refuse(text_of({"traceEvents[", count_, "].", key_}),
-                           {"must be microseconds, got \"", value, "\""});
+                           {"must be microseconds, got \"", shortened(value), "\""});
                 }
-                (key_ == "ts" ? event_.ts : event_.dur) = time;
+                std::optional<std::int64_t>& kept = key_ == "ts" ? event_.ts : event_.dur;
+                require_once(!kept || kept == time);
+                kept = time;
             }
         }
         return true;
+    }
+
+    void require_once(bool is_first_or_equal) const {
+        if (!is_first_or_equal) {
+            refuse(text_of({"traceEvents[", count_, "].", key_}), {"is there twice, with two values"});
+        }
     }
 
     Each each_;
