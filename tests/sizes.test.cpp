@@ -9,12 +9,14 @@
 #include <limits>
 #include <memory>
 #include <new>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <floptally/floptally.hpp>
+#include <floptally/parallel/reduction.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_state.hpp>
 #include <floptally/step/meter_worker.hpp>
@@ -23,6 +25,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "thread_world.hpp"
 
 namespace {
 
@@ -514,6 +517,58 @@ TEST_CASE(
         REQUIRE(m.run() == two);
     }
     CHECK(failures > 20);
+}
+
+TEST_CASE("Whichever allocation fails on one rank, from its step's end on, none waits and no total has half a step") {
+    const flop_counter model(presets::mistral_7b.cost());
+    const std::vector<std::int64_t> lengths{5000, 1, 700};
+    /// The collectives of a rank, which have memory of their own.
+    struct with_memory {
+        const thread_world::reducer& over;
+        void sum(std::span<std::uint64_t> words) const {
+            const std::size_t most = std::exchange(last_allocation, std::numeric_limits<std::size_t>::max());
+            over.sum(words);
+            last_allocation = most;
+        }
+        void max(std::span<std::uint64_t> words) const { over.max(words); }
+    };
+    std::size_t failures = 0;
+    std::size_t all_refused = 0;
+    for (bool failed = true; failed; ++failures) {
+        thread_world world;
+        std::uint64_t ended[2] = {};
+        const std::vector<std::string> ends = thread_world::run(2, [&](std::uint64_t rank) {
+            const parallel_layout here({.dp = 2}, 2, rank);
+            const auto group = world.over(here, every_axis);
+            const with_memory over{group};
+            const tally_reduction reduction(model, scopes::microbatch, here, over);
+            meter m(model, {.peak_tflops = 989}, reduction.by(over));
+            m.begin_step();
+            m.microbatch().add_lengths(lengths);
+            last_allocation = rank == 1 ? allocations + failures : last_allocation;
+            try {
+                m.end_step(0.5);
+            } catch (...) {
+                last_allocation = std::numeric_limits<std::size_t>::max();
+                thread_world::expect(m.in_step() && m.run() == m.interval() && m.run().totals.steps == 0,
+                                     "no half step");
+                throw;
+            }
+            last_allocation = std::numeric_limits<std::size_t>::max();
+            ended[rank] = m.run().totals.steps;
+            thread_world::expect(m.run().totals.useful == model.total(m.run().totals.batch), "a whole step");
+        });
+        INFO("after " << failures << " allocations: " << ends[0] << "; " << ends[1]);
+        failed = ends[1] != "no error";
+        REQUIRE(ends[1] == (failed ? std::bad_alloc().what() : std::string("no error")));
+        // The others refuse with it, or have ended the step before its memory was gone: then it must end the job.
+        const bool refused = ends[0] == "sum: rank 1 refused; its own error says why";
+        REQUIRE((refused || ends[0] == "no error"));
+        REQUIRE((failed || !refused));
+        REQUIRE(ended[0] == (refused ? 0U : 1U));
+        all_refused += refused ? 1U : 0U;
+    }
+    CHECK(all_refused > 0);
 }
 
 }  // namespace sizes_test

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <nccl.h>
@@ -40,13 +41,23 @@ inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view
     require_nccl(result, call, file, line);
 }
 
-/// Waits for all that a stream has to do, and throws where the communicator says that `call` failed meanwhile.
+/// Waits for all that a stream has to do, and throws where the communicator says that `call` failed meanwhile. A rank
+/// that died leaves the stream waiting for ever: the communicator alone knows.
 inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call, const char* file = __builtin_FILE(),
                    int line = __builtin_LINE()) {
-    require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize", file, line);
-    ncclResult_t later = ncclSuccess;
-    require_nccl(ncclCommGetAsyncError(group, &later), "ncclCommGetAsyncError", file, line);
-    require_nccl(group, later, call, file, line);
+    bool runs = true;
+    for (auto began = std::chrono::steady_clock::now(); runs;) {
+        const cudaError_t now = cudaStreamQuery(stream);
+        forget_cuda_error(now);
+        runs = now == cudaErrorNotReady;
+        require_cuda(runs ? cudaSuccess : now, "cudaStreamQuery", file, line);
+        ncclResult_t later = ncclSuccess;
+        require_nccl(ncclCommGetAsyncError(group, &later), "ncclCommGetAsyncError", file, line);
+        require_nccl(group, later, call, file, line);
+        if (runs && std::chrono::steady_clock::now() - began > std::chrono::milliseconds(1)) {
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+        }
+    }
 }
 
 }  // namespace detail
@@ -55,7 +66,8 @@ inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call,
 /// the stream: a reduction is asked for once a step, and its result is read by the host.
 ///
 /// It belongs to the device that is current where it is constructed; communicator and stream are the caller's and must
-/// outlive it.
+/// outlive it. Where NCCL says that a rank is gone, the call throws: the caller then aborts the communicator
+/// (`ncclCommAbort`), whose kernels still wait.
 class nccl_reducer {
   public:
     explicit nccl_reducer(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
@@ -95,9 +107,10 @@ class nccl_reducer {
         detail::require_nccl(group_,
                              ncclAllReduce(words_, words_, words.size(), ncclUint64, operation, group_, stream_),
                              "ncclAllReduce");
+        detail::finish(group_, stream_, "ncclAllReduce");  // before the copy, which would wait for a rank that died
         require_cuda(cudaMemcpyAsync(words.data(), words_, bytes, cudaMemcpyDeviceToHost, stream_),
                      "cudaMemcpyAsync to the host");
-        detail::finish(group_, stream_, "ncclAllReduce");
+        require_cuda(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
     }
 
     ncclComm_t group_;

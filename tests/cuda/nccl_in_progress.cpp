@@ -14,10 +14,12 @@
 
 #include "../error_of.hpp"
 #include "../expect.hpp"
+#include "on_host/host_runtime.hpp"
 
 namespace {
 
 int polls_left = 0;  // until the call before is done
+int good_ends = 0;   // before it ends otherwise
 ncclResult_t ends_as = ncclSuccess;
 int sums = 0;
 
@@ -38,7 +40,9 @@ ncclResult_t ncclAllReduce(const void* /*from*/, void* /*to*/, size_t /*count*/,
     return ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t /*group*/, ncclResult_t* now) {
-    *now = polls_left > 0 && --polls_left > 0 ? ncclInProgress : ends_as;
+    const bool in_progress = polls_left > 0 && --polls_left > 0;
+    *now = in_progress ? ncclInProgress : good_ends > 0 ? ncclSuccess : ends_as;
+    good_ends -= !in_progress && good_ends > 0 ? 1 : 0;
     return ncclSuccess;
 }
 const char* ncclGetErrorString(ncclResult_t result) { return result == ncclRemoteError ? "a rank is gone" : "?"; }
@@ -54,6 +58,24 @@ int main() {
            }) == "no error" &&
                sums == 2 && words == std::vector<std::uint64_t>{3, 5, 8},
            "sums over a communicator that does not block");
+    // A rank dies in the sum: the stream never ends, and NCCL says so later.
+    floptally_host_fail_next("cudaStreamQuery", cudaErrorNotReady);
+    ends_as = ncclRemoteError;
+    good_ends = 1;
+    const std::vector<std::uint64_t> before = words;
+    const std::string gone = error_of([&] { waits.sum(words); });
+    expect(gone.rfind("ncclAllReduce: a rank is gone", 0) == 0 && words == before, gone);
+    floptally_host_fail_next("cudaStreamSynchronize", cudaErrorLaunchTimeout);  // as it would wait for ever
+    good_ends = 1;
+    const std::string asked_first = error_of([&] { waits.sum(words); });
+    expect(asked_first == gone, asked_first);
+    forget_cuda_error(cudaStreamSynchronize(nullptr));
+    ends_as = ncclSuccess;
+    // A stream that takes its time is waited for.
+    floptally_host_fail_next("cudaStreamQuery", cudaErrorNotReady);
+    const std::string late = error_of([&] { waits.sum(words); });
+    expect(late == "no error" && words == before, late);
+    sums = 2;
     const nccl_stream_reducer on_stream(nullptr);
     expect(error_of([&] {
                on_stream.sum_async(words, nullptr);

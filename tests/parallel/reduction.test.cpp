@@ -5,6 +5,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iterator>
+#include <new>
 #include <optional>
 #include <random>
 #include <span>
@@ -981,6 +982,23 @@ TEST_CASE("A rank with an error of its own throws it, and the others throw that 
     CHECK(ends == std::vector<std::string>{"sum: rank 2 refused; its own error says why",
                                            "sum: rank 2 refused; its own error says why",
                                            "masks: this tally is of other masks than the reduction"});
+}
+
+TEST_CASE("A rank whose memory is gone throws that, and the others that there was something: none waits") {
+    thread_world world;
+    const std::vector<std::string> ends = thread_world::run(3, [&](std::uint64_t rank) {
+        const parallel_layout here({.dp = 3}, 3, rank);
+        const auto over = world.over(here, every_axis);
+        const tally_reduction reduction(some_masks(), scopes::microbatch, here, over, exact);
+        static_cast<void>(reduction.by(over).sum([rank] {
+            if (rank == 1) {
+                throw std::bad_alloc();
+            }
+            return tally_of({5});
+        }));
+    });
+    CHECK(ends == std::vector<std::string>{"sum: rank 1 refused; its own error says why", std::bad_alloc().what(),
+                                           "sum: rank 1 refused; its own error says why"});
 }
 
 TEST_CASE("One rank alone needs no communication") {

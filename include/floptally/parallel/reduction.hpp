@@ -91,22 +91,18 @@ void agree(const Schema& schema, Reducer& over) {
     Schema::require_agreement(words);
 }
 
-/// The sum of all ranks' messages, by one SUM. A rank with an error of its own takes part too and then throws that
-/// error; the others learn from the sum that there was one.
+/// The sum of all ranks' messages, by one SUM. A rank with an error of its own, or without memory, takes part too and
+/// then throws that; the others learn from the sum that there was one.
 template <word_reducer Reducer, class Values>
 [[nodiscard]] std::vector<std::uint64_t> summed(const witnessed_sum& sum, Reducer& over, Values values) {
-    std::optional<error> own;
     std::vector<std::uint64_t> words;
     try {
         words = sum.message(values());
-    } catch (const error& problem) {
-        own = problem;
-        words = sum.refusal();
+    } catch (...) {
+        sum.refuse(over);
+        throw;
     }
     over.sum(std::span<std::uint64_t>(words));
-    if (own) {
-        throw error(*own);
-    }
     return words;
 }
 
@@ -162,11 +158,10 @@ class tally_reduction {
     [[nodiscard]] rank_sum by(Reducer& over) const {
         return {.ranks = sum_.layout().world_size(),
                 .sum = [own = *this, &over](const std::function<tally()>& counted) {
-                    tally mine;
+                    std::optional<tally> mine;
                     return own.global(detail::summed(own.sum_, over, [&] {
-                        mine = counted();
-                        own.require_sendable(mine, {});
-                        return mine.words();
+                        own.require_sendable(mine.emplace(counted()), {});
+                        return mine->words();
                     }));
                 }};
     }

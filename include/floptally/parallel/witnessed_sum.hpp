@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -127,12 +129,16 @@ class witnessed_sum {
         return sent;
     }
 
-    /// The message of a rank that has an error of its own: the others learn of it and no rank waits.
-    [[nodiscard]] std::vector<std::uint64_t> refusal() const {
+    /// Takes part in the sum of a rank that has an error of its own: the others learn of it and no rank waits. A
+    /// message of usual size needs no memory.
+    template <class Reducer>
+    void refuse(Reducer& over) const {
         const message_header first = header(true);
-        std::vector<std::uint64_t> sent(std::begin(first.words), std::end(first.words));
-        sent.resize(size_, 0);
-        return sent;
+        std::array<std::uint64_t, 1024> usual{};
+        std::vector<std::uint64_t> large(size_ <= usual.size() ? 0 : size_);
+        const std::span<std::uint64_t> sent(large.empty() ? usual.data() : large.data(), size_);
+        std::copy(std::begin(first.words), std::end(first.words), sent.begin());
+        over.sum(sent);
     }
 
     /// The axes that were added up; an axis of size 1 is not among them. Throws where the sum is of no group of this

@@ -100,9 +100,9 @@ class meter {
         bool took_part = !ranks_.sum;
         try {
             close(seconds, took_part);
-        } catch (const error& own) {
+        } catch (...) {
             if (!took_part) {
-                fail_all_ranks(own);
+                fail_all_ranks();
             }
             throw;
         }
@@ -259,10 +259,10 @@ class meter {
     }
 
     /// Takes part in the sum of a step that this rank cannot end, so that the other ranks fail too and do not wait.
-    void fail_all_ranks(const error& own) const {
+    void fail_all_ranks() const noexcept {
         try {
-            static_cast<void>(ranks_.sum([&own]() -> tally { throw error(own); }));
-        } catch (const error&) {  // `own` again
+            static_cast<void>(ranks_.sum([]() -> tally { throw error("step", "cannot end on this rank"); }));
+        } catch (...) {  // that again, or a collective that failed, where the caller has the first error
         }
     }
 

@@ -641,6 +641,12 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
         return cudaSuccess;
     });
 }
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+    return call_on_device(__func__, kind::other, [&] {
+        wait_for(stream_of(handle), numbers);
+        return cudaSuccess;
+    });
+}
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* to) {
     return call(__func__, kind::other, [&] {
         *to = stream_of(handle).capture != nullptr ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <exception>
 #include <span>
 #include <string>
 #include <vector>
@@ -34,17 +34,17 @@ class rank_gather {
         std::vector<std::uint64_t> sent(ranks_.size() * stride, 0);
         std::uint64_t* place = sent.data() + own_slot() * stride;
         place[0] = layout_.rank() + 1;
-        std::optional<error> own;
+        std::exception_ptr own;
         try {
             const auto words = values();
             std::copy(words.begin(), words.end(), place + 2);
-        } catch (const error& problem) {
-            own = problem;
+        } catch (...) {
+            own = std::current_exception();
             place[1] = 1;
         }
         over.sum(std::span<std::uint64_t>(sent));
         if (own) {
-            throw error(*own);
+            std::rethrow_exception(own);
         }
         words_.clear();
         for (std::size_t slot = 0; slot < ranks_.size(); ++slot) {

@@ -49,7 +49,7 @@ class step_gate {
         }
         try {
             add(step, counted);
-        } catch (const error&) {
+        } catch (...) {
             ++lost_workers_;
         }
     }
