@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 # Runs each fuzz target for SECONDS and says how many inputs it survived: run.sh BUILD_FOLDER SECONDS [target...]
-# Configs start from those of tests/golden/zoo, so that the fuzzer need not invent model types; pages
-# from those of the library.
+# Each target starts from the inputs of corpus/; configs also from those of tests/golden/zoo, so that the fuzzer need not
+# invent model types; pages from those of the library. NICE=15 leaves the machine to others.
 set -eu
 build=$(realpath "$1")
 seconds=$2
@@ -12,6 +12,7 @@ here=$(realpath "$(dirname "$0")")
 for target in "$@"; do
     corpus="$build/corpus/$target"
     mkdir -p "$corpus"
+    [ ! -d "$here/corpus/$target" ] || cp "$here/corpus/$target"/* "$corpus"
     if [ "$target" = config ]; then
         python3 - "$here/../golden" "$corpus" <<'P'
 import json, pathlib, sys
@@ -39,10 +40,13 @@ P
     echo "== $target, $seconds s"
     log="$build/$target.log"
     # shellcheck disable=SC2086  # one option or none
-    if ! (cd "$build" && "$build/tests/fuzz/${target}_fuzz" "$corpus" $options -max_total_time="$seconds" \
+    if ! (cd "$build" && nice -n "${NICE:-0}" "$build/tests/fuzz/${target}_fuzz" "$corpus" $options -max_total_time="$seconds" \
         -max_len=8192 -len_control=0 -timeout=10 -print_final_stats=1) >"$log" 2>&1; then
         tail -n 40 "$log"
         exit 1
     fi
-    sed -n 's/^stat::number_of_executed_units: /survived inputs: /p' "$log"
+    survived=$(sed -n 's/^stat::number_of_executed_units: //p' "$log")
+    echo "survived inputs: $survived"
+    all=$((${all:-0} + survived))
 done
+echo "$(date -I): $all inputs in all"
