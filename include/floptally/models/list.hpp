@@ -293,6 +293,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/bloom.page>
 ,
+#include <floptally/models/boltz1.page>
+,
+#include <floptally/models/boltz2.page>
+,
 #include <floptally/models/camembert.page>
 ,
 #include <floptally/models/canary.page>
@@ -625,6 +629,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/hubert.page>
 ,
+#include <floptally/models/hunyuan.page>
+,
 #include <floptally/models/hunyuan_v1_dense.page>
 ,
 #include <floptally/models/hunyuan_v1_moe.page>
@@ -921,6 +927,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/opt.page>
 ,
+#include <floptally/models/ouro.page>
+,
 #include <floptally/models/ovis2.page>
 ,
 #include <floptally/models/ovis2_vision.page>
@@ -970,6 +978,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/pixio.page>
 ,
 #include <floptally/models/pixtral.page>
+,
+#include <floptally/models/plamo.page>
 ,
 #include <floptally/models/plbart.page>
 ,
@@ -1031,6 +1041,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/qwen3_5_vision.page>
 ,
+#include <floptally/models/qwen3_8_flash_next.page>
+,
+#include <floptally/models/qwen3_8_flash_next_text.page>
+,
 #include <floptally/models/qwen3_asr.page>
 ,
 #include <floptally/models/qwen3_asr_encoder.page>
@@ -1087,6 +1101,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/rwkv.page>
 ,
+#include <floptally/models/rwkv7.page>
+,
 #include <floptally/models/sam.page>
 ,
 #include <floptally/models/sam_hq_vision_model.page>
@@ -1120,6 +1136,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/siglip_text_model.page>
 ,
 #include <floptally/models/siglip_vision_model.page>
+,
+#include <floptally/models/smallthinker.page>
 ,
 #include <floptally/models/smollm3.page>
 ,
@@ -1248,6 +1266,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/xlstm.page>
 ,
 #include <floptally/models/xmod.page>
+,
+#include <floptally/models/xverse.page>
 ,
 #include <floptally/models/yolos.page>
 ,

@@ -47,7 +47,7 @@ using library_rules = library_masks::with<
     moment_rules::count, moment_rules::tokens, moment_rules::squares, moment_rules::cached, moment_rules::keys,
     moment_rules::crossed, megatron_bridge::within_window, megatron_bridge::limited_by_window, maxtext::window_squares,
     maxtext::chunk_squares, maxtext::best_compressed_squares, recsys_examples::history_squares,
-    recsys_examples::other_pairs>;
+    recsys_examples::other_pairs, unit_rules::stream_powers>;
 
 namespace detail {
 

@@ -118,6 +118,53 @@ struct joint_tokens : detail::packed_patches {
     }
 };
 
+/// Products of the lengths of a sample: its tokens to the power `tokens`, times those of its texts to theirs. Pairs of
+/// tokens that meet a third are powers(3), an alignment of other sequences that meets the pairs powers(2,text=1). The
+/// second text counts in windows of `window` tokens, the last of them filled up. Of a sequence with a past the first
+/// factor is its new tokens, the others all: rows add up.
+struct stream_powers {
+    std::int32_t tokens;
+    std::int32_t text;
+    std::int32_t second;
+    std::int32_t window;
+
+    static constexpr std::string_view name = "powers"sv;
+    static constexpr bool frames_are_sequences = false;
+    static constexpr bool reads_other_side = true;
+    static constexpr rule_parameter parameters[] = {
+        {"tokens", 0, 3}, {"text", 0, 3, 0}, {"second", 0, 3, 0}, {"window", 1, 0x7FFF'FFFF, 1}};
+
+    /// Below 2^96: three lengths at most, each below 2^32.
+    FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const grid& g) const {
+        const auto tokens_of_window = static_cast<std::uint32_t>(window);
+        const std::uint64_t windows = (std::uint64_t{g.second} + (tokens_of_window - 1)) / tokens_of_window;
+        return power(g.t * g.frame_patches(), tokens, power(g.keys, text, power(windows, second)));
+    }
+    FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const sequence& s) const {
+        const uint128 rows = tokens == 0 ? 1U : s.length;
+        return second != 0 ? 0 : power(std::uint64_t{s.past} + s.length, tokens - 1, power(s.keys, text, rows));
+    }
+    constexpr void check() const {
+        const std::int64_t factors = std::int64_t{tokens} + text + second;
+        if (factors < 1 || factors > 3) {
+            detail::refuse("powers", {"must have one to three factors, got ", factors});
+        }
+    }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
+        return uint128{g.t} * g.frame_patches() > max_sequence_length ? grid_problem::too_large : grid_problem::none;
+    }
+
+  private:
+    /// `product` times a length to the power `exponent`, which may be below 0 and is then 0.
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr uint128 power(std::uint64_t length, std::int32_t exponent,
+                                                                       uint128 product = 1) {
+        for (std::int32_t k = 0; k < exponent; ++k) {
+            product *= length;
+        }
+        return product;
+    }
+};
+
 }  // namespace unit_rules
 
 namespace mask_rules {
@@ -183,6 +230,12 @@ namespace unit {
     return detail::from_numbers<unit_rules::joint_tokens>(made.side, made.frames, made.multiple, made.prefix,
                                                           made.filled ? 1 : 0, static_cast<int>(streams),
                                                           static_cast<int>(each));
+}
+
+/// The products of the lengths of a sample, of three at most.
+[[nodiscard]] constexpr unit_rules::stream_powers powers(std::int64_t tokens, std::int64_t text = 0,
+                                                         std::int64_t second = 0, std::int64_t window = 1) {
+    return detail::from_numbers<unit_rules::stream_powers>(tokens, text, second, window);
 }
 
 }  // namespace unit

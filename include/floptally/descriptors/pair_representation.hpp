@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/layer.hpp>
+#include <floptally/rules/mask.hpp>
+#include <floptally/rules/other_side_masks.hpp>
+
+/// @file
+/// Parts of models whose tokens have a vector for each pair (AlphaFold 3, doi:10.1038/s41586-024-07487-w, and its kin).
+/// A sequence's n tokens have n² pairs, and `sequence::keys` are the s rows of an alignment of other sequences with it.
+/// A transition of pairs is `gated_mlp::cost(…).over(unit::powers(2))`.
+
+namespace floptally {
+
+namespace detail {
+
+/// `count` matrices in → out over the units of a rule.
+constexpr void add_matrices(cost& sum, std::string_view component, std::uint64_t in, std::uint64_t out,
+                            std::uint64_t count, const rule& units) {
+    sum.add(component, linear{.in_features = in, .out_features = out, .applied = count, .stored = count}, units);
+}
+/// A product of two activations, `multiply_adds` for each unit.
+constexpr void add_products(cost& sum, std::string_view component, std::uint64_t multiply_adds, const rule& units) {
+    floptally::cost product;
+    product.add_state(component, multiply_adds);
+    sum += product.over(units);
+}
+
+}  // namespace detail
+
+/// A triangle multiplication of one direction (algorithms 11 and 12), z = hidden_size of a pair, c = `width`.
+///
+/// Forward, per pair: two values and their gates 2·z·4c, output 2·c·z and its gate 2·z·z; per triple of tokens 2·c.
+struct triangle_multiplication {
+    std::uint64_t width = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(width, "width");
+        floptally::cost sum;
+        detail::add_matrices(sum, "triangles.in", where.hidden_size, width, 4, unit::powers(2));
+        detail::add_products(sum, "triangles.core", width, unit::powers(3));
+        detail::add_matrices(sum, "triangles.out", width, where.hidden_size, 1, unit::powers(2));
+        detail::add_matrices(sum, "triangles.gate", where.hidden_size, where.hidden_size, 1, unit::powers(2));
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Triangle attention around a starting or an ending node (algorithms 13 and 14): each pair of a token attends the
+/// token's other pairs, with the third pair of the triangle as bias.
+///
+/// Forward, per pair: bias 2·z·H, q, k, v and a gate 2·z·4Hd, output 2·Hd·z; per triple of tokens 4·Hd.
+struct triangle_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_heads");
+        const std::uint64_t width = checked(num_heads, "pairs.core") * head_dim;
+        floptally::cost sum;
+        detail::add_matrices(sum, "pairs.bias", where.hidden_size, num_heads, 1, unit::powers(2));
+        detail::add_matrices(sum, "pairs.qkv", where.hidden_size, width, 4, unit::powers(2));
+        sum.add("pairs.core", attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim},
+                unit::powers(3));
+        detail::add_matrices(sum, "pairs.output", width, where.hidden_size, 1, unit::powers(2));
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// The mean of outer products over an alignment (algorithm 9), whose tokens are hidden_size wide: pairs of `pair_size`.
+///
+/// Forward, per token of the alignment: 2·m·2c; per pair and row of it 2·c²; per pair 2·c²·z.
+struct outer_product_mean {
+    std::uint64_t width = 0;
+    std::uint64_t pair_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(width, "width");
+        const std::uint64_t outer = checked(width, "msa.outer") * width;
+        floptally::cost sum;
+        detail::add_matrices(sum, "msa.outer", where.hidden_size, width, 2, unit::powers(1, 1));
+        detail::add_products(sum, "msa.outer", outer, unit::powers(2, 1));
+        detail::add_matrices(sum, "msa.outer", outer, pair_size, 1, unit::powers(2));
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// An average of each row of an alignment by weights that pairs give (algorithm 10): attention without queries.
+///
+/// Forward, per token of the alignment: values and a gate 2·m·2Hd, output 2·Hd·m; per pair 2·z·H; per pair and row
+/// 2·Hd.
+struct pair_weighted_average {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t pair_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_heads");
+        const std::uint64_t width = checked(num_heads, "msa.core") * head_dim;
+        floptally::cost sum;
+        detail::add_matrices(sum, "msa.qkv", where.hidden_size, width, 2, unit::powers(1, 1));
+        detail::add_matrices(sum, "msa.bias", pair_size, num_heads, 1, unit::powers(2));
+        detail::add_products(sum, "msa.core", width, unit::powers(2, 1));
+        detail::add_matrices(sum, "msa.output", width, where.hidden_size, 1, unit::powers(1, 1));
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Gated attention along an alignment's rows, with pairs as bias, or with `columns` along its columns (AlphaFold 2,
+/// algorithms 7 and 8). Forward, per token of the alignment: q, k, v and a gate 2·m·4Hd, output 2·Hd·m; per pair 2·z·H
+/// in rows; per pair of a row, or of a column, 4·Hd.
+struct alignment_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t pair_size = 0;  ///< of the bias; 0: none
+    bool columns = false;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_heads");
+        const std::uint64_t width = checked(num_heads, "msa.core") * head_dim;
+        floptally::cost sum;
+        detail::add_matrices(sum, "msa.qkv", where.hidden_size, width, 4, unit::powers(1, 1));
+        if (pair_size != 0) {
+            detail::add_matrices(sum, "msa.bias", pair_size, num_heads, 1, unit::powers(2));
+        }
+        sum.add("msa.core", attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim},
+                columns ? unit::powers(1, 2) : unit::powers(2, 1));
+        detail::add_matrices(sum, "msa.output", width, where.hidden_size, 1, unit::powers(1, 1));
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+/// Attention of tokens with a gate, and with pairs as bias (algorithm 24). Forward, per token: q, k, v and the gate
+/// 2·h·4Hd, output 2·Hd·h; per pair 2·z·H and 4·Hd.
+struct pair_biased_attention {
+    std::uint64_t num_heads = 0;
+    std::uint64_t head_dim = 0;
+    std::uint64_t pair_size = 0;
+    elementwise_parameters elementwise{};
+
+    [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
+        require_positive(num_heads, "num_heads");
+        const std::uint64_t width = checked(num_heads, "tokens.core") * head_dim;
+        floptally::cost sum;
+        sum.add("tokens.qkv", linear{where.hidden_size, width, 4, 4});
+        detail::add_matrices(sum, "tokens.bias", pair_size, num_heads, 1, unit::powers(2));
+        sum.add("tokens.core", attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim},
+                mask::bidirectional());
+        sum.add("tokens.output", linear{.in_features = width, .out_features = where.hidden_size});
+        elementwise.add_to(sum);
+        return sum;
+    }
+};
+
+}  // namespace floptally
