@@ -20,7 +20,7 @@ from torch.utils.flop_counter import FlopCounterMode
 
 import diffusion
 
-DRAWS = 5
+DRAWS = 8
 
 
 def linear(inputs, outputs, bias=False):
@@ -95,6 +95,11 @@ class Decoder(nn.Module):
         return self.head(self.norm(x))
 
 
+def without(config, *names):
+    """The config as a file that leaves these to the class has it."""
+    return {name: value for name, value in config.items() if name not in names}
+
+
 def sizes(choose, shared=True):
     """Of a decoder: heads of keys and values are shared where its class can."""
     heads, dim = choose.choice([2, 4, 6]), 2 * choose.randint(1, 4)
@@ -126,9 +131,10 @@ def xverse(choose):
     """SGLang's sglang/srt/models/xverse.py."""
     config = sizes(choose)
     heads, dim = config["num_attention_heads"], config["hidden_size"] // config["num_attention_heads"]
-    return config, Decoder(config, (Layer(Attention(config["hidden_size"], heads, config["num_key_value_heads"], dim),
-                                          Gated(config["hidden_size"], config["intermediate_size"]))
-                                    for _ in range(config["num_hidden_layers"])))
+    model = Decoder(config, (Layer(Attention(config["hidden_size"], heads, config["num_key_value_heads"], dim),
+                                   Gated(config["hidden_size"], config["intermediate_size"]))
+                             for _ in range(config["num_hidden_layers"])))
+    return without(config, "num_key_value_heads" if config["num_key_value_heads"] == heads else ""), model
 
 
 def plamo(choose):
@@ -151,10 +157,12 @@ def smallthinker(choose):
                   sliding_window_layout=[choose.randint(0, 1) for _ in range(layers)], sliding_window_size=choose.randint(2, 5),
                   rope_layout=[1] * layers)
     hidden = config["hidden_size"]
+    if not any(config["sliding_window_layout"]):
+        config["sliding_window_layout"] = None
     return config, Decoder(config, (Layer(
         Attention(hidden, config["num_attention_heads"], config["num_key_value_heads"], config["head_dim"]),
         Experts(hidden, experts, config["moe_num_active_primary_experts"], config["moe_ffn_hidden_size"]),
-        window=config["sliding_window_size"] if slides else None) for slides in config["sliding_window_layout"]), tied)
+        window=config["sliding_window_size"] if slides else None) for slides in config["sliding_window_layout"] or [0] * layers), tied)
 
 
 class Looped(Decoder):
@@ -179,11 +187,16 @@ class Looped(Decoder):
 
 def ouro(choose):
     """modeling_ouro.py of ByteDance/Ouro-1.4B, given labels."""
-    config = dict(sizes(choose), head_dim=2 * choose.randint(1, 4), total_ut_steps=choose.randint(1, 4))
-    return config, Looped(config, (Layer(Attention(config["hidden_size"], config["num_attention_heads"],
-                                                   config["num_key_value_heads"], config["head_dim"]),
-                                         Gated(config["hidden_size"], config["intermediate_size"]), norms=4)
-                                   for _ in range(config["num_hidden_layers"])), config["total_ut_steps"])
+    config = dict(sizes(choose), total_ut_steps=choose.randint(1, 4))
+    own = config["hidden_size"] // config["num_attention_heads"]
+    config["head_dim"] = choose.choice([own, 2 * choose.randint(1, 4)])
+    if flag(choose):
+        config["layer_types"] = ["full_attention"] * config["num_hidden_layers"]
+    model = Looped(config, (Layer(Attention(config["hidden_size"], config["num_attention_heads"], config["num_key_value_heads"],
+                                            config["head_dim"]),
+                                  Gated(config["hidden_size"], config["intermediate_size"]), norms=4)
+                            for _ in range(config["num_hidden_layers"])), config["total_ut_steps"])
+    return without(config, "head_dim" if config["head_dim"] == own else ""), model
 
 
 class Sharing(Attention):
@@ -267,7 +280,7 @@ class Recurrent(nn.Module):
     def __init__(self, config, layer, width):
         super().__init__()
         h, bias = config["hidden_size"], config["norm_bias"]
-        inner = config["intermediate_size"] or 32 * -(-int(h * config["hidden_ratio"]) // 32)
+        inner = config["intermediate_size"] or 32 * -(-int(h * (config["hidden_ratio"] or 4)) // 32)
         self.before = nn.LayerNorm(h, bias=bias) if layer == 0 and config["norm_first"] else None
         self.norms = nn.ModuleList(nn.LayerNorm(h, bias=bias) for _ in range(2))
         self.time, self.mix = TimeMix(config, layer, width), nn.Parameter(torch.rand(h))
@@ -295,10 +308,11 @@ def hunyuan(choose):
     config = dict(sizes(choose), use_cla=flag(choose), cla_share_factor=choose.randint(1, 3), use_qk_norm=flag(choose),
                   attention_bias=flag(choose), num_experts=1, tie_word_embeddings=flag(choose))
     hidden, heads = config["hidden_size"], config["num_attention_heads"]
-    return config, Passing(config, (SharingLayer(
+    model = Passing(config, (SharingLayer(
         Sharing(hidden, heads, config["num_key_value_heads"], hidden // heads,
                 not config["use_cla"] or layer % config["cla_share_factor"] == 0, config["attention_bias"], config["use_qk_norm"]),
         Gated(hidden, config["intermediate_size"])) for layer in range(config["num_hidden_layers"])), config["tie_word_embeddings"])
+    return without(config, "num_key_value_heads" if config["num_key_value_heads"] == heads else ""), model
 
 
 def rwkv7(choose):
@@ -307,13 +321,13 @@ def rwkv7(choose):
     h = dim * heads
     wide = choose.choice([None, h, 2 * h, [h] * layers])
     config = dict(vocab_size=choose.randint(7, 40), hidden_size=h, num_hidden_layers=layers, head_dim=dim,
-                  intermediate_size=choose.choice([None, 17]), hidden_ratio=choose.choice([2, 3.5, 4]), value_dim=wide,
+                  intermediate_size=choose.choice([None, None, 17]), hidden_ratio=choose.choice([None, 2, 3.5]), value_dim=wide,
                   norm_first=flag(choose), norm_bias=flag(choose), tie_word_embeddings=flag(choose),
                   **{f"{name}_low_rank_dim": choose.randint(2, 6) for name in ("decay", "gate", "a", "v")})
     widths = wide if isinstance(wide, list) else [wide or h] * layers
     model = Passing(config, (Recurrent(config, layer, width) for layer, width in enumerate(widths)), config["tie_word_embeddings"])
     model.norm = nn.LayerNorm(h, bias=config["norm_bias"])
-    return config, model
+    return dict(config, **(dict(head_dim=None, num_heads=heads) if flag(choose) else {})), model
 
 
 CLASSES = {"hunyuan": hunyuan, "ouro": ouro, "plamo": plamo, "rwkv7": rwkv7, "smallthinker": smallthinker, "xverse": xverse}
