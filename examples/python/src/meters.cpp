@@ -266,7 +266,7 @@ class held_meter {
             return measured;
         }
         model_config wider = measured.model();
-        for (const mask& needed : measured.folded(to_convention(beside), plan)->counter.masks()) {
+        for (const rule& needed : measured.folded(to_convention(beside), plan)->counter.masks()) {
             wider.cost.keep(needed);
         }
         return model_cost(std::move(wider), measured.plan());
