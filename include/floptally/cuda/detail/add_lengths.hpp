@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/block_sum.hpp>
@@ -50,10 +51,9 @@ struct add_lengths {
         list.by_boundaries = ByBoundaries;
         list.slot = Slot;
         const std::uint32_t reals = list.find_real();
-        const bool wrong = reals == length_list::wrong_number;
-        const std::uint32_t groups = wrong ? 1 : (list.count + list.lead + group_size - 1) / group_size;
-        const std::uint32_t plain_groups = wrong || !list.has_groups ? 0 : (reals + list.lead) / group_size;
-        const std::uint32_t plain_from = list.lead != 0 ? 1 : 0;
+        const std::uint32_t groups = (list.count + list.lead + group_size - 1) / group_size;
+        const std::uint32_t plain_groups =
+            reals == length_list::wrong_number ? 0 : (reals + list.lead) / group_size;
         std::uint64_t* const own = block.shared() + block.thread();
         FLOPTALLY_ROLLED
         for (std::uint32_t base = block.index() * threads; base < groups;) {
@@ -61,29 +61,31 @@ struct add_lengths {
             for (std::uint32_t column = 0; column < views * columns; ++column) {
                 own[column * threads] = 0;
             }
-            std::uint64_t in_registers[columns]{};  // two views have more sums than registers
-            std::uint32_t plain = 0;                // groups
+            std::uint64_t in_registers[columns]{};  // of one view
+            std::uint32_t taken = 0;                // groups, of which others than plain ones count themselves
             FLOPTALLY_ROLLED
-            for (std::uint32_t taken = 0; base < groups && taken < groups_per_round;
-                 ++taken, base += block.count() * threads) {
+            for (; base < groups && taken < groups_per_round; ++taken, base += block.count() * threads) {
                 const std::uint32_t group = base + block.thread();
                 std::uint32_t rows[views][group_size];
-                if (group >= plain_from && group < plain_groups && load(list, group, rows)) {
-                    ++plain;
+                if (group >= list.first_group && group < plain_groups && load(list, group, rows)) {
                     FLOPTALLY_UNROLLED
                     for (std::uint32_t seen = 0; seen < views; ++seen) {
                         add_rows_to<Sides>(
-                            [&](std::uint32_t i) -> std::uint64_t& {
+                            [&](std::uint32_t i) -> plain_sum& {
                                 return views == 1 ? in_registers[i] : own[(seen * columns + i) * threads];
                             },
                             given.schema, rows[seen]);
                     }
-                } else if (group < groups) {
-                    move_to_columns(in_registers, plain, own);
-                    add_one_by_one(given, list, reals, group, own);
+                } else {
+                    count_sequences(own, std::uint64_t{0} - group_size);
+                    if (group < groups) {
+                        move_to_columns(in_registers, own);
+                        add_one_by_one(given, list, reals, group, own);
+                    }
                 }
             }
-            move_to_columns(in_registers, plain, own);
+            move_to_columns(in_registers, own);
+            count_sequences(own, std::uint64_t{taken} * group_size);
             finish(given, own);
             block_columns<Block>(block).add_to(views * columns,
                                                [&](std::uint32_t column, std::uint64_t sum, bool wraps) {
@@ -99,38 +101,42 @@ struct add_lengths {
     }
 
   private:
+    /// A sum that plain groups add to. Two views have more sums than there are registers: the sums of one are in memory
+    /// before those of the other are read.
+    using plain_sum = std::conditional_t<views == 1, std::uint64_t, volatile std::uint64_t>;
+
     /// Loads a group in which every sequence is real; false where one is not plain.
     [[nodiscard]] static FLOPTALLY_HOST_DEVICE bool load(const length_list& list, std::uint32_t group,
                                                          std::uint32_t (&rows)[views][group_size]) {
-        bool plain = load_group<unsigned_of<Bytes>, ByBoundaries>(list.real, list.last_row, group, rows[0]);
+        group_flaws flaws;
+        load_group<unsigned_of<Bytes>, ByBoundaries>(list.real_from_groups, list.last_row, group, rows[0], flaws);
         if constexpr (Slot == slots_by::boundaries) {
-            plain = load_group<unsigned_of<SlotBytes>, true>(list.slots, list.last_row, group, rows[1]) && plain;
+            load_group<unsigned_of<SlotBytes>, true>(list.slots_from_groups, list.last_row, group, rows[1], flaws);
         } else if constexpr (Slot == slots_by::row) {
             FLOPTALLY_UNROLLED
             for (std::uint32_t k = 0; k < group_size; ++k) {
                 rows[1][k] = list.row_length - 1;
             }
-            plain = plain && list.row_length - 1 < plain_limit;
+            flaws.large |= list.row_length - 1;
         }
         if constexpr (views == 2) {
-            std::uint32_t room = 0;
             FLOPTALLY_UNROLLED
             for (std::uint32_t k = 0; k < group_size; ++k) {
-                room |= rows[1][k] - rows[0][k];
+                flaws.negative |= rows[1][k] - rows[0][k];
             }
-            plain = plain && room >> 31U == 0;
         }
-        return plain;
+        return flaws.is_plain();
     }
 
-    /// Moves a thread's sums from registers to its columns, so that what is rare has the registers.
-    static FLOPTALLY_HOST_DEVICE void move_to_columns(std::uint64_t (&sums)[columns], std::uint32_t& plain,
-                                                      std::uint64_t* own) {
+    /// Adds to the number of sequences of every view, modulo 2^64.
+    static FLOPTALLY_HOST_DEVICE void count_sequences(std::uint64_t* own, std::uint64_t number) {
         FLOPTALLY_UNROLLED
         for (std::uint32_t seen = 0; seen < views; ++seen) {
-            own[seen * columns * threads] += plain * group_size;
+            own[seen * columns * threads] += number;
         }
-        plain = 0;
+    }
+    /// Moves a thread's sums from registers, where it has them, to its columns, so that what is rare has the registers.
+    static FLOPTALLY_HOST_DEVICE void move_to_columns(std::uint64_t (&sums)[columns], std::uint64_t* own) {
         if constexpr (views == 1) {
             FLOPTALLY_UNROLLED
             for (std::uint32_t i = 1; i < columns; ++i) {
@@ -161,15 +167,13 @@ struct add_lengths {
     /// do not fit the sums of a round.
     static FLOPTALLY_HOST_DEVICE void add_one_by_one(const arguments& given, const length_list& list,
                                                      std::uint32_t reals, std::uint32_t group, std::uint64_t* own) {
-        const bool wrong = reals == length_list::wrong_number;
         const std::uint32_t begin = group * group_size;
-        const std::uint32_t end = wrong ? list.lead + 1 : begin + group_size;
         FLOPTALLY_ROLLED
-        for (std::uint32_t at = begin < list.lead ? list.lead : begin; at < end; ++at) {
+        for (std::uint32_t at = begin < list.lead ? list.lead : begin; at < begin + group_size; ++at) {
             const std::uint32_t i = at - list.lead;
             std::uint32_t length = 0;
             std::uint32_t slot = 0;
-            if (wrong || (i < list.count && !list.take(i, reals, length, slot))) {
+            if (i < list.count && !list.take(i, reals, length, slot)) {
                 list.refuse_one(i, reals, record_after(given.schema, given.words), given.call);
             } else if (slot > plain_limit) {
                 add_long(given, length, slot);

@@ -175,12 +175,6 @@ struct add_samples {
         std::uint32_t reals = 0;
         if constexpr (std::is_same_v<Unit, sequence>) {
             reals = given.list.lengths.find_real();
-            if (reals == length_list::wrong_number) {
-                if (block.index() == 0 && block.thread() == 0) {
-                    given.list.lengths.refuse_one(0, reals, into.refusals(), given.call);
-                }
-                return;
-            }
         }
         const block_columns<Block> sums(block);
         const std::uint32_t columns = schema.columns();

@@ -45,38 +45,46 @@ FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
 #endif
 }
 
-/// Loads the last rows of the eight lengths of a group; false where one is not surely right and below `plain_limit`.
+/// What groups had in their loads: each bit that says of a group that it is not plain, asked once for all of them.
+struct group_flaws {
+    std::uint32_t large = 0;     ///< of which none may reach `plain_limit`
+    std::uint32_t negative = 0;  ///< of which none may have a sign
+    std::uint32_t wrong = 0;     ///< of which none may be set
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_plain() const {
+        return (large / plain_limit | negative >> 31U | wrong) == 0;
+    }
+};
+
+/// Loads the last rows of the eight lengths of a group, of a list that begins with 16 bytes of `from_groups`. `flaws`
+/// say whether each is surely right: boundaries lie below 2^31.
 template <class T, bool Boundaries>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE bool load_group(const number_list& list, std::uint32_t last_row,
-                                                    std::uint32_t group, std::uint32_t (&rows)[group_size]) {
+FLOPTALLY_HOST_DEVICE void load_group(const void* from_groups, std::uint32_t last_row, std::uint32_t group,
+                                      std::uint32_t (&rows)[group_size], group_flaws& flaws) {
     constexpr std::uint32_t more = Boundaries ? 1 : 0;
-    const T* const from = static_cast<const T*>(list.aligned()) + std::size_t{group} * group_size;
+    const T* const from = static_cast<const T*>(from_groups) + std::size_t{group} * group_size;
     T at[group_size + more];
+    constexpr std::uint32_t in_load = 16 / sizeof(T);
+    constexpr auto high = [](T value) { return static_cast<std::uint32_t>(std::uint64_t{value} >> 32U); };
     FLOPTALLY_UNROLLED
-    for (std::uint32_t k = 0; k < group_size; k += 16 / sizeof(T)) {
+    for (std::uint32_t k = 0; k < group_size; k += in_load) {
         load_16_bytes(from + k, at + k);
+        flaws.wrong |= high(at[k]) | high(at[k + in_load - 1]);
     }
     if constexpr (Boundaries) {
         at[group_size] = from[group_size];
+        flaws.wrong |= high(at[group_size]);
     }
-    constexpr auto high = [](T value) { return static_cast<std::uint32_t>(std::uint64_t{value} >> 32U); };
-    std::uint32_t large = 0;
-    std::uint32_t wrong = 0;
     FLOPTALLY_UNROLLED
     for (std::uint32_t k = 0; k < group_size; ++k) {
         const auto begin = Boundaries ? static_cast<std::uint32_t>(at[k]) : 0U;
         rows[k] = static_cast<std::uint32_t>(at[k + more]) - begin + last_row;
-        large |= rows[k];
-        if constexpr (sizeof(T) == 8) {  // of boundaries, all lie within the same 2^32
-            wrong |= high(at[k + more]) ^ (Boundaries ? high(at[0]) : 0U);
-        }
+        flaws.large |= rows[k];
     }
     if constexpr (Boundaries) {  // so small steps wrap once at most: the last one shows it
-        const T sign = (at[0] | at[group_size]) >> (8 * sizeof(T) - 1);
-        wrong |= static_cast<std::uint32_t>(sign);
-        wrong |= group == 0 ? static_cast<std::uint32_t>(at[0]) : 0U;
+        flaws.negative |= static_cast<std::uint32_t>(at[0] | at[group_size]);
+        flaws.wrong |= group == 0 ? static_cast<std::uint32_t>(at[0]) : 0U;
     }
-    return (large / plain_limit | wrong) == 0;
 }
 
 /// Adds `Size` lengths, by their last rows, to a thread's sums of one view: their last rows, the squares of those and
@@ -90,7 +98,7 @@ FLOPTALLY_HOST_DEVICE void add_rows_to(const Sum& sum, const word_schema& schema
         last_rows += rows[k];
         squares += std::uint64_t{rows[k]} * rows[k];
     }
-    sum(1) += last_rows;
+    sum(1) = sum(1) + last_rows;
     sum(2) = squares;
     const auto add_side = [&](std::uint32_t i) {
         // n² − (2·keys − 1)n of n = min(m, keys): a number that is not positive, modulo 2^64.

@@ -23,7 +23,7 @@ namespace floptally::detail {
 /// Integers in device memory, and the name that errors give them.
 struct number_list {
     const void* numbers = nullptr;  ///< null: all zeros
-    std::uint8_t bytes = 4;
+    std::uint32_t bytes = 4;
     bool is_signed = true;
     list_name field{};
 
@@ -32,8 +32,8 @@ struct number_list {
     number_list(const T* from, list_name name)
         : numbers(from), bytes(sizeof(T)), is_signed(std::is_signed_v<T>), field(name) {}
 
-    /// The 16 bytes that its first number lies in, and the numbers before it there.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE const void* aligned() const {
+    /// The 16 bytes that its first number lies in, and how many numbers are before it there.
+    [[nodiscard]] const void* aligned() const {
         return static_cast<const char*>(numbers) - reinterpret_cast<std::uintptr_t>(numbers) % 16;
     }
     [[nodiscard]] std::uint32_t lead() const {
@@ -75,23 +75,27 @@ struct length_list {
 
     number_list real{};
     number_list slots{};
-    number_list told{};             ///< the number of real sequences on the device; null: `num_real`
-    std::uint32_t listed_real = 0;  ///< sequences that `real` has
-    std::uint32_t count = 0;        ///< sequences, with those that are not real
-    std::uint32_t num_real = ~std::uint32_t{0};
+    number_list told{};                       ///< the number of real sequences on the device; null: `num_real`
+    const void* real_from_groups = nullptr;   ///< the 16 bytes that the first number lies in
+    const void* slots_from_groups = nullptr;  ///< as above, of slots
+    std::uint32_t listed_real = 0;            ///< sequences that `real` has
+    std::uint32_t count = 0;                  ///< sequences, with those that are not real
+    std::uint32_t num_real = 0;
     std::uint32_t row_length = 0;  ///< of slots by row
-    bool by_boundaries = false;
+    std::uint32_t flags = 0;       ///< of a refused sequence, as far as all have the same
+    std::uint32_t told_flags = 0;  ///< of a refused `told`
     /// −1, by which a length becomes its last row: as an argument, since the difference of three is one instruction.
     std::uint32_t last_row = ~std::uint32_t{0};
-    std::uint32_t lead = 0;  ///< numbers before the first in its 16 bytes
-    bool has_groups = true;  ///< false where the two lists begin differently in theirs
+    std::uint32_t lead = 0;         ///< numbers before the first in its 16 bytes
+    std::uint32_t first_group = 0;  ///< the first of eight that may be taken at a time
+    bool by_boundaries = false;
     slots_by slot = slots_by::sequence;
 
-    /// The number of real sequences; `wrong_number` where a device's number is wrong: then nothing is counted.
+    /// The number of real sequences; `wrong_number` where a device's number is wrong: then no sequence is right.
     static constexpr std::uint32_t wrong_number = ~std::uint32_t{0};
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t find_real() const {
         if (told.numbers == nullptr) {
-            return num_real < listed_real ? num_real : listed_real;
+            return num_real;
         }
         const std::uint64_t real_ones = told[0];  // a negative one is above all
         return real_ones <= count ? static_cast<std::uint32_t>(real_ones) : wrong_number;
@@ -107,32 +111,31 @@ struct length_list {
             right = slots.length_at(i, true, slot_length) && right;
         }
         length = i < reals ? length : 0;
-        return right && length <= slot_length;
+        return right && length <= slot_length && reals != wrong_number;
     }
-    /// Refuses sequence `i`, of which the host finds the reason in the numbers; or all for the number of real ones.
+    /// Refuses sequence `i`, of which the host finds the reason in the numbers.
     FLOPTALLY_HOST_DEVICE void refuse_one(std::uint32_t i, std::uint32_t reals, refusal_record* record,
                                           std::uint32_t call) const {
-        refusal_head head{refused::listed, real.field,
-                          (real.is_signed ? refusal_head::is_signed : 0) |
-                              (by_boundaries ? refusal_head::by_boundaries : 0) |
-                              (slot == slots_by::row ? refusal_head::in_row : 0) |
-                              (slot == slots_by::boundaries ? refusal_head::in_slot : 0) |
-                              (slots.is_signed ? refusal_head::slots_are_signed : 0) |
-                              (i < listed_real ? refusal_head::has_real : 0) | (i < reals ? refusal_head::is_real : 0)};
         const bool wrong = reals == wrong_number;
-        if (wrong) {
-            head = {refused::num_real_seqs, {}, told.is_signed ? refusal_head::is_signed : 0};
-        }
-        const auto number = [&](std::uint32_t k) -> std::uint64_t {
+        const refusal_head head =
+            wrong ? refusal_head{refused::num_real_seqs, {}, told_flags}
+                  : refusal_head{refused::listed, real.field,
+                                 flags | (i < listed_real ? refusal_head::has_real : 0) |
+                                     (i < reals ? refusal_head::is_real : 0)};
+        refuse_numbers(record, {call, i}, head, 4, [&](std::uint32_t k) -> std::uint64_t {
             if (wrong) {
                 return k == 0 ? told[0] : count;
             }
-            if (k < 2) {
-                return i < listed_real && (k == 0 || by_boundaries) ? real[i + k] : 0;
+            const bool of_slot = k >= 2;
+            if (of_slot ? slot != slots_by::boundaries : i >= listed_real || (k == 1 && !by_boundaries)) {
+                return row_length;
             }
-            return slot == slots_by::boundaries ? slots[i + k - 2] : row_length;
-        };
-        refuse_numbers(record, {call, i}, head, 4, number, wrong ? count : 1);
+            number_list from = real;  // by value: an address that depends on `k` would be one of local memory
+            if (of_slot) {
+                from = slots;
+            }
+            return from[i + k % 2];
+        });
     }
 };
 
@@ -142,10 +145,12 @@ template <integer T>
     if (count > length_list::most) {
         refuse(name_of(field), {"has ", count, " sequences, above ", length_list::most});
     }
-    length_list all{.real = {lengths, field},
-                    .listed_real = static_cast<std::uint32_t>(count),
-                    .count = static_cast<std::uint32_t>(count)};
+    const auto sequences = static_cast<std::uint32_t>(count);
+    length_list all{.real = {lengths, field}, .listed_real = sequences, .count = sequences, .num_real = sequences};
+    all.real_from_groups = all.real.aligned();
     all.lead = all.real.lead();
+    all.first_group = all.lead == 0 ? 0 : 1;
+    all.flags = all.real.is_signed ? refusal_head::is_signed : 0;
     return all;
 }
 /// Sequences that fill their slots, by their boundaries.
@@ -157,12 +162,14 @@ template <integer T>
     }
     length_list all = listed_lengths(boundaries, count - 1, field);
     all.by_boundaries = true;
+    all.flags |= refusal_head::by_boundaries;
     return all;
 }
 /// The rows of a BSHD batch by their lengths.
 [[nodiscard]] inline length_list in_rows(length_list rows, std::uint64_t row_length) {
     require_row_length(row_length);
     rows.slot = slots_by::row;
+    rows.flags |= refusal_head::in_row;
     rows.row_length = static_cast<std::uint32_t>(row_length);
     return rows;
 }
@@ -171,7 +178,9 @@ template <integer T>
 [[nodiscard]] inline length_list in_slots(length_list pack, const length_list& slots) {
     pack.slots = slots.real;
     pack.slot = slots_by::boundaries;
-    pack.has_groups = pack.lead == slots.lead;
+    pack.flags |= refusal_head::in_slot | (slots.real.is_signed ? refusal_head::slots_are_signed : 0);
+    pack.slots_from_groups = slots.real_from_groups;
+    pack.first_group = pack.lead == slots.lead ? pack.first_group : ~std::uint32_t{0};
     pack.count = slots.count;
     return pack;
 }
@@ -187,6 +196,7 @@ template <class T, class S, class Number>
                                 listed_boundaries(cu_seqlens_padded.data(), count, list_name::cu_seqlens_padded));
     if constexpr (std::is_pointer_v<Number>) {
         pack.told = {num_real_seqs, {}};
+        pack.told_flags = pack.told.is_signed ? refusal_head::is_signed : 0;
     } else {
         const auto real_ones = static_cast<std::size_t>(num_real_seqs);
         if (real_ones != all_sequences && real_ones > pack.count) {
