@@ -2,12 +2,7 @@
 #
 # Run by ctest: what a user's project does with floptally, in folders of its own.
 
-function(run)
-    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-    if(status)
-        message(FATAL_ERROR "${ARGN}\n${output}")
-    endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 function(build_and_run name programs)
     set(here ${WORK}/${name})

@@ -2,13 +2,7 @@
 # The library as one header: two units that include it are a program, which prints what the example of the tree prints.
 #     cmake -DSOURCE=… -DWORK=… -DCXX=… -DPYTHON=… -DEXAMPLE=… -P single_header.cmake
 
-function(run)
-    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE errors)
-    if(NOT status EQUAL 0)
-        message(FATAL_ERROR "${ARGN}: ${status}\n${output}${errors}")
-    endif()
-    set(output "${output}" PARENT_SCOPE)
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK}/floptally)

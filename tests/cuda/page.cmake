@@ -3,12 +3,7 @@
 # Run by ctest: the CMake lines of docs/cuda.md, word for word, build the training loop that it shows with a floptally that
 # was installed.
 
-function(run)
-    execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-    if(status)
-        message(FATAL_ERROR "${ARGN}\n${output}")
-    endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/../run.cmake)
 
 file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/library -DFLOPTALLY_BUILD_TESTS=OFF -DFLOPTALLY_BUILD_EXAMPLES=OFF)
