@@ -220,6 +220,18 @@ TEST_CASE("The umbrella needs the standard library only, an adapter one third pa
     }
 }
 
+TEST_CASE("One header asks which vendor a device is of") {
+    const std::set<std::string> asking{"cuda/detail/vendor", "integer/host_device"};
+    for (const auto& [name, path] : headers()) {
+        const std::string text = read_text(path);
+        INFO(name);
+        for (const char* const of_vendor : {"__HIP__", "__CUDA_ARCH__", "__builtin_amdgcn", "__sync", "__shfl",
+                                            "__threadfence", "threadIdx", "blockIdx", "cuCtx", "cuDevice", "hipS"}) {
+            CHECK((text.find(of_vendor) == std::string::npos || asking.count(name) != 0));
+        }
+    }
+}
+
 TEST_CASE("Headers are short: what does not fit 300 lines is two concepts") {
     for (const auto& [name, path] : headers()) {
         const std::string text = read_text(path);

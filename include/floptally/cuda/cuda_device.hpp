@@ -6,7 +6,7 @@
 #include <string_view>
 
 #include <floptally/cuda/cuda_error.hpp>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>

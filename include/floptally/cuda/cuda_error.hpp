@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file

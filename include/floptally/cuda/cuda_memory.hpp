@@ -6,7 +6,7 @@
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/step/memory_probe.hpp>
 
 /// @file

@@ -8,7 +8,7 @@
 #include <floptally/batch/tally.hpp>
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/cuda/step_timer.hpp>
 #include <floptally/step/meter.hpp>

@@ -12,7 +12,7 @@
 #include <floptally/cuda/detail/device_words.hpp>
 #include <floptally/cuda/detail/fill_message.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/parallel/reduction.hpp>
 #include <floptally/parallel/witnessed_sum.hpp>

@@ -15,7 +15,7 @@
 #include <floptally/batch/tower_inputs.hpp>
 #include <floptally/cuda/detail/device_state.hpp>
 #include <floptally/cuda/detail/kernels.cuh>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/cuda/device_tally_ref.hpp>
 #include <floptally/rules/library_rules.hpp>
 #include <floptally/rules/mask_set.hpp>

@@ -54,11 +54,9 @@ class basic_device_tally_ref {
     /// Adds a unit and the slot that it is padded to; {} for `real` is a mock sequence.
     template <device_unit Unit = sequence>
     FLOPTALLY_HOST_DEVICE void add(const Unit& real, const Unit& slot, std::uint64_t index = 0) const {
-        if (!is_valid(real, slot)) {
+        if (!is_valid(real, slot) || !add_words(real, slot)) {
             detail::refuse(refusals_, {detail::refusal_place::own_kernel, index}, real, slot);
-            return;
         }
-        add_words(real, slot);
     }
 
     /// Adds visits of tokens to experts, as a router counted them, over all layers: `tally::add_routed`.
@@ -111,25 +109,19 @@ class basic_device_tally_ref {
         }
     }
 
-    /// Adds a valid unit to its words from `first` on: to each, or to one in `step`.
+    /// Adds a unit to its words from `first` on, to each or to one in `step`; false where a rule cannot count it.
     template <device_unit Unit>
-    FLOPTALLY_HOST_DEVICE void add_words(const Unit& real, const Unit& slot, std::uint32_t first = 0,
+    FLOPTALLY_HOST_DEVICE bool add_words(const Unit& real, const Unit& slot, std::uint32_t first = 0,
                                          std::uint32_t step = 1) const {
-        FLOPTALLY_ROLLED
-        for (std::uint32_t at = first; at < size(); at += step) {
-            const std::uint32_t seen = at < schema_->stride() ? 0 : 1;
-            const std::uint32_t word = at - seen * schema_->stride();
-            Unit unit = real;  // by value: an address that depends on `seen` would be one of local memory
-            if (seen != 0) {
-                unit = slot;
-            }
-            if (schema_->is_of(detail::modality_of(unit), word)) {
-                add_to(seen, word, detail::amount_of<Rules>(*schema_, word, unit));
-            }
-        }
+        return detail::take_amounts<Rules>(
+            *schema_, real, slot,
+            [&](std::uint32_t /*column*/, std::uint32_t seen, std::uint32_t word, uint128 sum) {
+                add_to(seen, word, sum);
+            },
+            first, step);
     }
 
-    /// True where a tally of the host would accept the unit and its slot.
+    /// True where a tally of the host would accept the unit and its slot, were it not for its rules.
     template <device_unit Unit>
     [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const Unit& real, const Unit& slot) const {
         if (!schema_->has_tower(detail::modality_of(real))) {
@@ -137,25 +129,15 @@ class basic_device_tally_ref {
         }
         if constexpr (std::is_same_v<Unit, audio_clip>) {
             return slot.frames >= real.frames;
+        } else if constexpr (std::is_same_v<Unit, grid>) {
+            return !detail::has_too_large_a_frame(real) && !detail::has_too_large_a_frame(slot) &&
+                   detail::has_room(real, slot);
         } else {
-            return is_valid(real) && is_valid(slot) && detail::has_room(real, slot);
+            return detail::is_valid(real) && detail::is_valid(slot) && detail::has_room(real, slot);
         }
     }
 
   private:
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const sequence& s) const { return detail::is_valid(s); }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_valid(const grid& g) const {
-        bool valid = !detail::has_too_large_a_frame(g);
-        for (std::uint32_t i = 0; i < schema_->mask_count; ++i) {
-            detail::with_struct_of(schema_->masks[i], Rules{}, [&]<class Rule>(const Rule& made) {
-                if constexpr (requires { made.problem_of(g); }) {
-                    valid = valid && made.problem_of(g) == grid_problem::none;
-                }
-            });
-        }
-        return valid;
-    }
-
     const detail::word_schema* schema_ = nullptr;
     std::uint64_t* words_ = nullptr;
     detail::refusal_record* refusals_ = nullptr;

@@ -12,7 +12,7 @@
 
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/text/error.hpp>
 
 /// @file

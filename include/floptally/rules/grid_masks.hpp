@@ -133,8 +133,8 @@ struct later_image_tokens {
                                                     {.name = "sliding_window", .least = -1, .fallback = -1}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        const auto by = static_cast<std::uint64_t>(side);
-        return detail::later_within(g.h / by * (g.w / by), window);
+        const auto by = static_cast<std::uint32_t>(side);
+        return detail::later_within(std::uint64_t{g.h / by} * (g.w / by), window);
     }
     [[nodiscard]] constexpr pair_shape shape() const { return pair_shape::beyond_causal; }
     constexpr void check() const {

@@ -30,8 +30,8 @@ struct merged_patches {
                                                     {.name = "line_ends", .least = 0, .fallback = 0}};
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
-        const auto by = static_cast<std::uint64_t>(side);
-        return g.h / by * (g.w / by + static_cast<std::uint64_t>(line_ends));
+        const auto by = static_cast<std::uint32_t>(side);
+        return std::uint64_t{g.h / by} * (g.w / by + static_cast<std::uint64_t>(line_ends));
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr grid_problem problem_of(const grid& g) const {
         const auto by = static_cast<std::uint32_t>(side);
@@ -120,6 +120,7 @@ struct strided_cells {
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_frame(const grid& g) const {
         std::uint64_t sum = 0;
+        FLOPTALLY_ROLLED
         for (std::int32_t level = 0; level < levels; ++level) {
             sum += detail::strided(g.h, field, stride << level) * detail::strided(g.w, field, stride << level);
         }

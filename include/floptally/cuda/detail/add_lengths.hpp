@@ -52,8 +52,7 @@ struct add_lengths {
         list.slot = Slot;
         const std::uint32_t reals = list.find_real();
         const std::uint32_t groups = (list.count + list.lead + group_size - 1) / group_size;
-        const std::uint32_t plain_groups =
-            reals == length_list::wrong_number ? 0 : (reals + list.lead) / group_size;
+        const std::uint32_t plain_groups = reals == length_list::wrong_number ? 0 : (reals + list.lead) / group_size;
         std::uint64_t* const own = block.shared() + block.thread();
         FLOPTALLY_ROLLED
         for (std::uint32_t base = block.index() * threads; base < groups;) {

@@ -190,21 +190,16 @@ struct add_samples {
             if (!given.list.take(i, reals, both, into.refusals(), given.call)) {
                 continue;
             }
-            if (!into.is_valid(both[0], both[1])) {
+            const bool counted =
+                into.is_valid(both[0], both[1]) &&
+                take_amounts<Rules>(schema, both[0], both[1],
+                                    [&](std::uint32_t column, std::uint32_t seen, std::uint32_t word, uint128 sum) {
+                                        if (sums.add_overflows(column, sum)) {
+                                            atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
+                                        }
+                                    });
+            if (!counted) {
                 refuse(into.refusals(), {given.call, std::uint64_t{i} * sample_list<Unit>::stride}, both[0], both[1]);
-                continue;
-            }
-            FLOPTALLY_ROLLED
-            for (std::uint32_t column = 0; column < 2 * columns; ++column) {
-                const std::uint32_t seen = column < columns ? 0 : 1;
-                const std::uint32_t word = schema.word_of(in, column - seen * columns);
-                Unit unit = both[0];  // by value: an address that depends on `seen` would be one of local memory
-                if (seen != 0) {
-                    unit = both[1];
-                }
-                if (schema.is_of(in, word) && sums.add_overflows(column, amount_of<Rules>(schema, word, unit))) {
-                    atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
-                }
             }
         }
         sums.add_to(2 * columns, [&](std::uint32_t column, std::uint64_t sum, bool wraps) {

@@ -79,9 +79,9 @@ struct add_rows {
             }
             block.sync();
             if (all >> 32U <= 1) {
-                into.add_words(sequence{.length = static_cast<std::uint32_t>(all)},
-                               sequence{.length = static_cast<std::uint32_t>(list.columns)}, block.thread(),
-                               block.threads());
+                static_cast<void>(into.add_words(sequence{.length = static_cast<std::uint32_t>(all)},
+                                                 sequence{.length = static_cast<std::uint32_t>(list.columns)},
+                                                 block.thread(), block.threads()));
             } else if (block.thread() == 0) {
                 const std::size_t at = fault_of(flags, list.columns);
                 const auto flag = static_cast<std::uint64_t>(

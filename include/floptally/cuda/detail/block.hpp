@@ -6,21 +6,14 @@
 #include <cstdint>
 
 #include <floptally/integer/host_device.hpp>
+#if defined(FLOPTALLY_HAS_KERNELS)
+#include <floptally/cuda/detail/vendor.hpp>
+#endif
 
 /// @file
 /// The interface of the block that a kernel runs in, and words that several threads write. Bodies of kernels are
 /// templates over the block, so that tests run the same text on the host, over a block of fibers
 /// (tests/cuda/emulated_block.hpp); shared words have the same meaning there.
-
-/// The pragma for loops over arrays that should lie in registers, which have no address.
-#if defined(__CUDA_ARCH__) || defined(__HIP_DEVICE_COMPILE__)
-#define FLOPTALLY_ON_DEVICE
-#define FLOPTALLY_UNROLLED _Pragma("unroll")
-#define FLOPTALLY_ROLLED _Pragma("unroll 1")
-#else
-#define FLOPTALLY_UNROLLED
-#define FLOPTALLY_ROLLED
-#endif
 
 namespace floptally::detail {
 
@@ -44,39 +37,13 @@ template <class Body>
     return {static_cast<std::uint32_t>(std::clamp<std::size_t>(wanted, 1, most)), Body::threads, shared_words};
 }
 
-#if defined(__CUDACC__) || defined(__HIP__)
+#if defined(FLOPTALLY_HAS_KERNELS)
 /// The block of a launch on a device: of one dimension, in whole warps.
-class cuda_block {
-  public:
-#if defined(__HIP__)  // by the compiler itself, without a library for the device
-    [[nodiscard]] __device__ std::uint32_t thread() const { return __builtin_amdgcn_workitem_id_x(); }
-    [[nodiscard]] __device__ std::uint32_t threads() const { return __builtin_amdgcn_workgroup_size_x(); }
-    [[nodiscard]] __device__ std::uint32_t index() const { return __builtin_amdgcn_workgroup_id_x(); }
-    [[nodiscard]] __device__ std::uint32_t count() const { return __builtin_amdgcn_grid_size_x() / threads(); }
-    __device__ void sync() const {
-        __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
-        __builtin_amdgcn_s_barrier();
-        __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
-    }
-#else
-    [[nodiscard]] __device__ std::uint32_t thread() const { return threadIdx.x; }
-    [[nodiscard]] __device__ std::uint32_t threads() const { return blockDim.x; }
-    [[nodiscard]] __device__ std::uint32_t index() const { return blockIdx.x; }
-    [[nodiscard]] __device__ std::uint32_t count() const { return gridDim.x; }
-    __device__ void sync() const { __syncthreads(); }
-#endif
+struct cuda_block : vendor_block {
     /// The words of shared memory that the launch asked for.
     [[nodiscard]] __device__ std::uint64_t* shared() const {
         extern __shared__ std::uint64_t floptally_shared_words[];
         return floptally_shared_words;
-    }
-    /// The value of the lane `delta` above this one in its warp, which all lanes call together.
-    [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
-#if defined(__HIP__)
-        return __shfl_down(static_cast<unsigned long long>(value), delta, warp_size);
-#else
-        return __shfl_down_sync(0xFFFF'FFFFU, static_cast<unsigned long long>(value), delta);
-#endif
     }
 };
 #endif
@@ -136,10 +103,8 @@ inline FLOPTALLY_HOST_DEVICE void atomic_store(std::uint64_t* word, std::uint64_
 /// A fence: every processor sees the earlier writes of this thread, and those of its block before a barrier, before the
 /// later writes of this thread.
 inline FLOPTALLY_HOST_DEVICE void fence_for_all() {
-#if defined(FLOPTALLY_ON_DEVICE) && defined(__HIP__)
-    __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "");
-#elif defined(FLOPTALLY_ON_DEVICE)
-    __threadfence_system();
+#if defined(FLOPTALLY_ON_DEVICE)
+    vendor_block::fence_for_all();
 #else
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
 #endif

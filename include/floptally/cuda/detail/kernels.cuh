@@ -9,7 +9,7 @@
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
-#include <floptally/cuda/detail/runtime_api.hpp>
+#include <floptally/cuda/detail/vendor.hpp>
 
 /// @file
 /// The kernels, each of which runs a body from its header over a block, and a device by the runtime that launches them.
@@ -19,18 +19,6 @@
 #define FLOPTALLY_OF_LIBRARY [[gnu::visibility("hidden")]]
 
 namespace floptally::detail {
-
-/// The blocks of a body that have registers on a multiprocessor at once; Turing's has room for 1024 threads. HIP asks
-/// for waves there, as many as registers are left for.
-template <class Body>
-inline constexpr std::uint32_t resident_blocks =
-#if defined(__HIP__)
-    1;
-#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    Body::resident* Body::threads <= 1024 ? Body::resident : 1024 / Body::threads;
-#else
-    Body::resident;
-#endif
 
 /// The kernel of a body. Its arguments lie in constant memory.
 template <class Body>

@@ -45,7 +45,7 @@ FLOPTALLY_HOST_DEVICE void load_16_bytes(const T* from, T* to) {
 #endif
 }
 
-/// What groups had in their loads: each bit that says of a group that it is not plain, asked once for all of them.
+/// Bits of loaded numbers by which lists are not plain, asked once for all that a thread takes at a time.
 struct group_flaws {
     std::uint32_t large = 0;     ///< of which none may reach `plain_limit`
     std::uint32_t negative = 0;  ///< of which none may have a sign

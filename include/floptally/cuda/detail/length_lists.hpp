@@ -117,11 +117,10 @@ struct length_list {
     FLOPTALLY_HOST_DEVICE void refuse_one(std::uint32_t i, std::uint32_t reals, refusal_record* record,
                                           std::uint32_t call) const {
         const bool wrong = reals == wrong_number;
-        const refusal_head head =
-            wrong ? refusal_head{refused::num_real_seqs, {}, told_flags}
-                  : refusal_head{refused::listed, real.field,
-                                 flags | (i < listed_real ? refusal_head::has_real : 0) |
-                                     (i < reals ? refusal_head::is_real : 0)};
+        const refusal_head head = wrong ? refusal_head{refused::num_real_seqs, {}, told_flags}
+                                        : refusal_head{refused::listed, real.field,
+                                                       flags | (i < listed_real ? refusal_head::has_real : 0) |
+                                                           (i < reals ? refusal_head::is_real : 0)};
         refuse_numbers(record, {call, i}, head, 4, [&](std::uint32_t k) -> std::uint64_t {
             if (wrong) {
                 return k == 0 ? told[0] : count;

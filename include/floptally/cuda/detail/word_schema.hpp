@@ -206,19 +206,65 @@ void require_known(const mask_set& masks, rule_list<Rules...> list,
     }
 }
 
-/// The amount that a unit adds to a word of its modality.
+/// True where a rule, or one of a list, can have a problem with a unit.
+template <class Rule, class Unit>
+inline constexpr bool has_problems = requires(const Rule& made, const Unit& unit) {
+    made.problem_of(unit);
+};
+template <class... Rules, class Unit>
+inline constexpr bool has_problems<rule_list<Rules...>, Unit> = (has_problems<Rules, Unit> || ...);
+
+/// Sets `sum` to the amount that a unit adds to a word of its modality; returns false where the word's rule cannot
+/// count the unit.
 template <class List, class Unit>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE uint128 amount_of(const word_schema& schema, std::uint32_t word, const Unit& unit) {
+[[nodiscard]] FLOPTALLY_HOST_DEVICE bool take_amount(const word_schema& schema, std::uint32_t word, const Unit& unit,
+                                                     uint128& sum) {
     if (word < schema.before_masks) {
-        return amount_of(static_cast<statistic>(word % tally_words::fixed), unit);
+        sum = amount_of(static_cast<statistic>(word % tally_words::fixed), unit);
+        return true;
     }
-    uint128 sum = 0;
+    bool counted = true;
     with_struct_of(schema.masks[word - schema.before_masks], List{}, [&]<class Rule>(const Rule& made) {
+        if constexpr (has_problems<Rule, Unit>) {
+            counted = made.problem_of(unit) == grid_problem::none;
+        }
         if constexpr (adds_to_words<Rule, Unit>) {
             static_cast<void>(amount_of_rule(made, unit, sum));
         }
     });
-    return sum;
+    return counted;
+}
+
+/// Calls `take(column, seen, word, sum)` with what a unit and its slot add to every word of their modality, from column
+/// `first` on to each, or to one in `step`; of view `seen`, 0 useful or 1 padded. Returns false and calls nothing where
+/// a rule cannot count them: the same text asks first and then adds, since rules have much of it.
+template <class List, class Unit, class Take>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE bool take_amounts(const word_schema& schema, const Unit& real, const Unit& slot,
+                                                      const Take& take, std::uint32_t first = 0,
+                                                      std::uint32_t step = 1) {
+    const std::uint32_t columns = schema.columns();
+    FLOPTALLY_ROLLED
+    for (std::uint32_t at = first + (has_problems<List, Unit> ? 0 : 2 * columns); at < 4 * columns; at += step) {
+        const bool adds = at >= 2 * columns;
+        const std::uint32_t column = adds ? at - 2 * columns : at;
+        const std::uint32_t seen = column < columns ? 0 : 1;
+        const std::uint32_t word = schema.word_of(modality_of(real), column - seen * columns);
+        if (adds && !schema.is_of(modality_of(real), word)) {
+            continue;
+        }
+        Unit unit = real;  // by value: an address that depends on `seen` would be one of local memory
+        if (seen != 0) {
+            unit = slot;
+        }
+        uint128 sum = 0;
+        if (!take_amount<List>(schema, word, unit, sum) && !adds) {
+            return false;
+        }
+        if (adds) {
+            take(column, seen, word, sum);
+        }
+    }
+    return true;
 }
 
 }  // namespace floptally::detail

@@ -59,22 +59,24 @@ struct packed_patches {
                                                                          std::uint32_t most) const {
         return static_cast<std::uint32_t>(switches) >> first & most;
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t in_patches(std::uint64_t cells,
-                                                                           std::uint64_t patch) const {
-        return (cells + (switched(0, 1) != 0 ? patch - 1 : 0)) / patch;
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t in_patches(std::uint32_t cells,
+                                                                           std::uint32_t patch) const {
+        return cells / patch + (switched(0, 1) != 0 && cells % patch != 0 ? 1 : 0);
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t multiple() const {
         return static_cast<std::uint32_t>(frames) >> 16;
     }
     /// A stream padded to the multiple.
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t padded(std::uint64_t tokens) const {
-        return (tokens + (multiple() - 1)) / multiple() * multiple();
+    template <class Tokens>
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t padded(Tokens tokens) const {
+        const Tokens rest = tokens % static_cast<Tokens>(multiple());
+        return tokens + (rest == 0 ? 0 : multiple() - rest);
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t token_frames(const grid& g) const {
         return in_patches(g.t, static_cast<std::uint32_t>(frames) & 0xFFFFU);
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t of_token_frame(const grid& g) const {
-        const auto patch = static_cast<std::uint64_t>(side);
+        const auto patch = static_cast<std::uint32_t>(side);
         return in_patches(g.h, patch) * in_patches(g.w, patch);
     }
     /// The frames, the places, or the one sample that a reach parts tokens into.
@@ -87,10 +89,11 @@ struct packed_patches {
     /// texts.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t tokens(const grid& g, std::uint64_t streams) const {
         const std::uint64_t own = token_frames(g) * of_token_frame(g);
-        const std::uint64_t some = ((streams & 1) != 0 ? padded(own) : 0) + ((streams & 2) != 0 ? padded(g.keys) : 0) +
-                                   ((streams & 4) != 0 ? padded(g.condition / patch_cells()) : 0) +
-                                   (streams >> 3 & 3) * padded(g.second) + (streams >> 5 & 3) * padded(g.third) +
-                                   ((streams & 128) != 0 ? padded(g.fourth) : 0);
+        const std::uint64_t some =
+            ((streams & 1) != 0 ? padded(own) : 0) + ((streams & 2) != 0 ? padded(g.keys) : 0) +
+            ((streams & 4) != 0 ? padded(static_cast<std::uint32_t>(g.condition / patch_cells())) : 0) +
+            (streams >> 3 & 3) * padded(g.second) + (streams >> 5 & 3) * padded(g.third) +
+            ((streams & 128) != 0 ? padded(g.fourth) : 0);
         return some + (own == 0 ? 0U : static_cast<std::uint32_t>(prefix));
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t queries() const {

@@ -84,7 +84,7 @@ template <class Count = std::uint64_t>
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t strided(std::uint64_t cells, std::int64_t field,
                                                                     std::int64_t stride) {
     const std::int64_t beyond = static_cast<std::int64_t>(cells) - field;
-    return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond / stride + 1);
+    return cells == 0 || beyond < 0 ? 0 : static_cast<std::uint64_t>(beyond) / static_cast<std::uint64_t>(stride) + 1;
 }
 
 /// Pairs of one frame within windows of the cells that `level` halvings leave: `mask_rules::level_windows`.

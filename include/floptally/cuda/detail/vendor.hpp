@@ -1,0 +1,236 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <floptally/integer/host_device.hpp>
+#include <floptally/text/error.hpp>
+
+/// @file
+/// Names that NVIDIA and AMD have each for itself, in the only header that asks which of them it is: the runtime, which
+/// is CUDA's, or AMD's under the same names where the language is HIP, the context of a device, the threads of a block.
+
+#if defined(__HIP__)
+
+#include <hip/hip_runtime.h>
+
+#define FLOPTALLY_GRID_CONSTANT
+
+namespace floptally {
+
+using cudaError_t = hipError_t;
+using cudaStream_t = hipStream_t;
+using cudaEvent_t = hipEvent_t;
+using cudaDeviceProp = hipDeviceProp_t;
+using cudaFuncAttributes = hipFuncAttributes;
+using cudaMemPool_t = hipMemPool_t;
+using cudaMemPoolAttr = hipMemPoolAttr;
+using cudaStreamCaptureMode = hipStreamCaptureMode;
+using cudaStreamCaptureStatus = hipStreamCaptureStatus;
+
+inline constexpr auto cudaSuccess = hipSuccess;
+inline constexpr auto cudaErrorNotReady = hipErrorNotReady;
+inline constexpr auto cudaMemcpyHostToDevice = hipMemcpyHostToDevice;
+inline constexpr auto cudaMemcpyDeviceToHost = hipMemcpyDeviceToHost;
+inline constexpr auto cudaDevAttrClockRate = hipDeviceAttributeClockRate;
+inline constexpr auto cudaDevAttrMultiProcessorCount = hipDeviceAttributeMultiprocessorCount;
+inline constexpr auto cudaMemPoolAttrUsedMemHigh = hipMemPoolAttrUsedMemHigh;
+inline constexpr auto cudaMemPoolAttrReservedMemHigh = hipMemPoolAttrReservedMemHigh;
+inline constexpr auto cudaStreamCaptureModeRelaxed = hipStreamCaptureModeRelaxed;
+inline constexpr auto cudaStreamCaptureStatusNone = hipStreamCaptureStatusNone;
+inline constexpr unsigned cudaStreamNonBlocking = hipStreamNonBlocking;
+inline constexpr unsigned cudaHostAllocMapped = hipHostMallocMapped | hipHostMallocCoherent;  // the host polls
+inline constexpr unsigned cudaHostAllocPortable = hipHostMallocPortable;
+inline const cudaStream_t cudaStreamPerThread = hipStreamPerThread;
+
+#define FLOPTALLY_NAMED(cuda, hip)                       \
+    template <class... Arguments>                        \
+    [[nodiscard]] inline auto cuda(Arguments... given) { \
+        return hip(given...);                            \
+    }
+#define FLOPTALLY_CALL(name) FLOPTALLY_NAMED(cuda##name, hip##name)
+FLOPTALLY_CALL(DeviceGetAttribute)
+FLOPTALLY_CALL(DeviceGetMemPool)
+FLOPTALLY_CALL(EventCreate)
+FLOPTALLY_CALL(EventDestroy)
+FLOPTALLY_CALL(EventElapsedTime)
+FLOPTALLY_CALL(EventQuery)
+FLOPTALLY_CALL(EventRecord)
+FLOPTALLY_CALL(EventSynchronize)
+FLOPTALLY_CALL(Free)
+FLOPTALLY_CALL(FuncGetAttributes)
+FLOPTALLY_CALL(GetDevice)
+FLOPTALLY_CALL(GetDeviceProperties)
+FLOPTALLY_CALL(GetErrorName)
+FLOPTALLY_CALL(GetErrorString)
+FLOPTALLY_CALL(GetLastError)
+FLOPTALLY_CALL(LaunchKernel)
+FLOPTALLY_CALL(Malloc)
+FLOPTALLY_CALL(MemGetInfo)
+FLOPTALLY_CALL(MemPoolGetAttribute)
+FLOPTALLY_CALL(MemPoolSetAttribute)
+FLOPTALLY_CALL(Memcpy)
+FLOPTALLY_CALL(MemcpyAsync)
+FLOPTALLY_CALL(MemsetAsync)
+FLOPTALLY_CALL(SetDevice)
+FLOPTALLY_CALL(StreamCreateWithFlags)
+FLOPTALLY_CALL(StreamDestroy)
+FLOPTALLY_CALL(StreamIsCapturing)
+FLOPTALLY_CALL(StreamSynchronize)
+FLOPTALLY_CALL(ThreadExchangeStreamCaptureMode)
+FLOPTALLY_NAMED(cudaHostAlloc, hipHostMalloc)
+FLOPTALLY_NAMED(cudaFreeHost, hipHostFree)
+#undef FLOPTALLY_CALL
+#undef FLOPTALLY_NAMED
+
+namespace detail {
+
+inline constexpr bool has_compute_capability = false;  // HIP reports numbers of other meaning
+
+/// True for the handles by which each device has a default stream of its own.
+[[nodiscard]] inline bool is_default(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamPerThread; }
+
+/// The context of a device, which HIP makes current by the device's number.
+class device_context {
+  public:
+    explicit device_context(int number) : number_(number) {}
+
+    void enter() const {
+        if (const cudaError_t status = cudaSetDevice(number_); status != cudaSuccess) {
+            throw error("hipSetDevice", cudaGetErrorName(status));
+        }
+    }
+    void leave(int former) const noexcept { static_cast<void>(cudaSetDevice(former)); }
+
+  private:
+    int number_;
+};
+
+/// The least blocks of a body on a multiprocessor: HIP asks for waves there, as many as registers are left for.
+template <class Body>
+inline constexpr std::uint32_t resident_blocks = 1;
+
+/// The threads of a block, by the compiler itself, without a library for the device.
+struct vendor_block {
+    [[nodiscard]] __device__ std::uint32_t thread() const { return __builtin_amdgcn_workitem_id_x(); }
+    [[nodiscard]] __device__ std::uint32_t threads() const { return __builtin_amdgcn_workgroup_size_x(); }
+    [[nodiscard]] __device__ std::uint32_t index() const { return __builtin_amdgcn_workgroup_id_x(); }
+    [[nodiscard]] __device__ std::uint32_t count() const { return __builtin_amdgcn_grid_size_x() / threads(); }
+    __device__ void sync() const {
+        __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");
+        __builtin_amdgcn_s_barrier();
+        __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
+    }
+    /// The value of the lane `delta` above this one among 32, which all of them call together.
+    [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
+        return __shfl_down(static_cast<unsigned long long>(value), delta, 32);
+    }
+    static __device__ void fence_for_all() { __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, ""); }
+};
+
+}  // namespace detail
+
+}  // namespace floptally
+
+#else
+
+#include <cuda.h>
+#include <cuda_runtime_api.h>
+
+#define FLOPTALLY_GRID_CONSTANT __grid_constant__
+
+namespace floptally::detail {
+
+inline constexpr bool has_compute_capability = true;
+
+/// True for the handles by which each device has a default stream of its own.
+[[nodiscard]] inline bool is_default(cudaStream_t stream) {
+    return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
+/// The context of a device. It is pushed and popped: to set the former device again by cudaSetDevice would make a
+/// context there, some hundred MiB of GPU 0 for each rank that has never used it. The functions of the driver are found
+/// by name through the runtime, so that no library is linked.
+class device_context {
+  public:
+    explicit device_context(int number) : functions_(&functions::of_driver()) {
+        CUcontext context = nullptr;
+        require_driver(functions_->retain(&context, number), "cuDevicePrimaryCtxRetain");
+        context_ = {context, [release = functions_->release, number](CUcontext) { release(number); }};
+    }
+
+    void enter() const { require_driver(functions_->push(context_.get()), "cuCtxPushCurrent"); }
+    void leave(int /*former*/) const noexcept {
+        CUcontext popped = nullptr;
+        functions_->pop(&popped);
+    }
+
+  private:
+    struct functions {
+        CUresult (*retain)(CUcontext*,
+                           CUdevice) = found<CUresult (*)(CUcontext*, CUdevice)>("cuDevicePrimaryCtxRetain");
+        CUresult (*release)(CUdevice) = found<CUresult (*)(CUdevice)>("cuDevicePrimaryCtxRelease");
+        CUresult (*push)(CUcontext) = found<CUresult (*)(CUcontext)>("cuCtxPushCurrent");
+        CUresult (*pop)(CUcontext*) = found<CUresult (*)(CUcontext*)>("cuCtxPopCurrent");
+
+        [[nodiscard]] static const functions& of_driver() {
+            static const functions all;
+            return all;
+        }
+    };
+
+    template <class Function>
+    [[nodiscard]] static Function found(const char* name) {
+        void* function = nullptr;
+        cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+        const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result);
+#else
+        const cudaError_t status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &result);
+#endif
+        if (status != cudaSuccess || result != cudaDriverEntryPointSuccess || function == nullptr) {
+            throw error(name, "this driver does not have it");
+        }
+        return reinterpret_cast<Function>(function);
+    }
+    /// Throws where a call of the driver failed; `call` is its name.
+    static void require_driver(CUresult status, const char* call) {
+        if (status != CUDA_SUCCESS) {
+            throw error(call, "CUresult " + std::to_string(static_cast<int>(status)));
+        }
+    }
+
+    const functions* functions_;
+    std::shared_ptr<CUctx_st> context_;
+};
+
+#if defined(FLOPTALLY_HAS_KERNELS)
+/// The blocks of a body that have registers on a multiprocessor at once; Turing's has room for 1024 threads.
+template <class Body>
+inline constexpr std::uint32_t resident_blocks =
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    Body::resident* Body::threads <= 1024 ? Body::resident : 1024 / Body::threads;
+#else
+    Body::resident;
+#endif
+
+/// The threads of a block.
+struct vendor_block {
+    [[nodiscard]] __device__ std::uint32_t thread() const { return threadIdx.x; }
+    [[nodiscard]] __device__ std::uint32_t threads() const { return blockDim.x; }
+    [[nodiscard]] __device__ std::uint32_t index() const { return blockIdx.x; }
+    [[nodiscard]] __device__ std::uint32_t count() const { return gridDim.x; }
+    __device__ void sync() const { __syncthreads(); }
+    /// The value of the lane `delta` above this one in its warp, which all lanes call together.
+    [[nodiscard]] __device__ std::uint64_t shuffle_down(std::uint64_t value, std::uint32_t delta) const {
+        return __shfl_down_sync(0xFFFF'FFFFU, static_cast<unsigned long long>(value), delta);
+    }
+    static __device__ void fence_for_all() { __threadfence_system(); }
+};
+#endif
+
+}  // namespace floptally::detail
+
+#endif
