@@ -132,6 +132,28 @@ TEST_CASE("a class that takes two texts has two numbers for each grid, in the or
           "condition_grid_thw: HiDreamImageTransformer2DModel takes no grids beside the one that it makes");
 }
 
+TEST_CASE("a structure's grid has the rows of its alignment and its atoms, padded each", "[grid_slots]") {
+    const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "boltz1", "atom_s": 4, "atom_z": 2,
+        "token_s": 16, "token_z": 6, "num_bins": 8, "embedder_args": {"atom_encoder_depth": 1, "atom_encoder_heads": 1},
+        "msa_args": {"msa_s": 2, "msa_blocks": 1}, "pairformer_args": {"num_blocks": 1, "num_heads": 2}})"));
+    const std::vector<std::int64_t> texts{7, 33, 2, 32};
+    const std::vector<std::int64_t> slot{8, 64};
+    const tally batch = counted(model, {.encoder_lengths = texts,
+                                        .encoder_lengths_padded = slot,
+                                        .grids = {{1, 1, 5}, {1, 1, 3}},
+                                        .grids_padded = {{1, 1, 6}}});
+    const auto counts = [&](view seen, const rule& lengths) { return batch.pairs(seen, lengths.in(modality::vision)); };
+    CHECK(counts(view::useful, unit::powers(3)) == 125 + 27);
+    CHECK(counts(view::padded, unit::powers(3)) == 2 * 216);
+    CHECK(counts(view::useful, unit::powers(2, 1)) == 25 * 7 + 9 * 2);
+    CHECK(counts(view::useful, unit::powers(0, 0, 1, 32)) == 2 + 1);  // windows, the second one atom
+    CHECK(counts(view::padded, unit::powers(1, 0, 1, 32)) == 2 * (6 * 2));
+    const std::vector<std::int64_t> one{7};
+    CHECK(error_of([&] {
+              static_cast<void>(counted(model, {.encoder_lengths = one, .grids = {{1, 1, 5}}}));
+          }) == "encoder_lengths: must be 2 for each grid_thw (1), got 1");
+}
+
 TEST_CASE("pictures to edit stand with the picture that is made of them", "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"_class_name": "FluxTransformer2DModel",
         "in_channels": 8, "num_layers": 1, "num_single_layers": 1, "attention_head_dim": 8, "num_attention_heads": 2,

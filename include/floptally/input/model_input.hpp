@@ -219,7 +219,8 @@ namespace detail {
             all |= over.is<unit_rules::joint_tokens>()  ? over.as<unit_rules::joint_tokens>().queries()
                    : over.is<mask_rules::joint_pairs>() ? over.as<mask_rules::joint_pairs>().queries() |
                                                               over.as<mask_rules::joint_pairs>().seen_streams()
-                                                        : 0;
+                   : over.is<unit_rules::stream_powers>() ? over.as<unit_rules::stream_powers>().streams()
+                                                          : 0;
         }
     }
     return all;

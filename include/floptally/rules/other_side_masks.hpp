@@ -144,6 +144,12 @@ struct stream_powers {
         const uint128 rows = tokens == 0 ? 1U : s.length;
         return second != 0 ? 0 : power(std::uint64_t{s.past} + s.length, tokens - 1, power(s.keys, text, rows));
     }
+    /// The streams of a grid's sample that it counts (`token_stream`).
+    [[nodiscard]] constexpr std::uint64_t streams() const {
+        return static_cast<std::uint64_t>((tokens != 0 ? token_stream::grid : token_stream{}) +
+                                          (text != 0 ? token_stream::text : token_stream{}) +
+                                          (second != 0 ? token_stream::second : token_stream{}));
+    }
     constexpr void check() const {
         const std::int64_t factors = std::int64_t{tokens} + text + second;
         if (factors < 1 || factors > 3) {
