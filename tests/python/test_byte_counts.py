@@ -344,7 +344,7 @@ def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp
         ({"trace": [TRACE, 3]}, "trace: must be a path, or a list of a path for each rank, got ["),
         ({"trace": tmp_path / "none.json"}, "trace: cannot read "),
         ({"component_times": tmp_path / "none.json"}, "component_times: cannot be read from "),
-        ({"component_times": bad}, "component_times: cannot be read from "),
+        ({"component_times": bad}, "component_times: is no JSON: "),
         ({"component_times": 3}, "component_times: must be a JSON object, got 3"),
         ({"component_times": {"time": []}}, "component_times.time: is no key of a file of times"),
         ({"component_times": {"times": [{"name": "a"}]}}, "times[0].seconds: is missing"),

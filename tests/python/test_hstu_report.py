@@ -178,7 +178,7 @@ def test_bad_input_is_one_line_and_exit_status_2_and_writes_nothing(
         ([empty, "--gpus", 1, "--peak-tflops", 9], f'log: "{empty}", log: says no throughput in its 1 lines: it has none like "[train] [iter I, '),
         ([tmp_path / "no.log", "--gpus", 1, "--peak-tflops", 9], f'log: cannot read "{tmp_path / "no.log"}": No such'),
         ([good, "--gpus", 1, "--accelerator", "abacus"], "accelerator: "),
-        ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: cannot read"),
+        ([good, "--gpus", 1, "--peak-tflops", 9, "--kernels", good], "kernel_times: is no JSON: "),
         (["--gpus", 1], "arguments: the following arguments are required: LOG, --out"),
     ]
     for arguments, text in wrong:

@@ -1375,6 +1375,10 @@ class Meter:
         """The run's totals for a checkpoint: a dict of strings, numbers and lists."""
     def load_state_dict(self, state: dict[str, Any]) -> None:
         """Goes on from a checkpoint, before the first step."""
+    def save(self, path: str | PathLike[str]) -> None:
+        """Writes the run's totals as a file: whatever fails or ends the process, it has these totals or those before."""
+    def load(self, path: str | PathLike[str]) -> None:
+        """Goes on from a file that save() wrote, before the first step."""
     def step_percentiles(self) -> dict[str, float]:
         """Seconds of this process's steps but the first 10: p10, p25, p50, p75, p90, p99, within 0.79 %."""
     def leave_out(self, steps: SupportsIndex) -> None:
@@ -1901,6 +1905,8 @@ def _step_waterfall(
     distinct_experts: int | None = None,
 ) -> dict[str, Any]:
     """Texts of the waterfall of a request as JSON, what loggers take of it, and the step itself."""
+def _write_whole(path: bytes, text: str) -> None:
+    """Writes a file whole or not at all."""
 def _fitting_pipelines(work: Breakdown, request: str) -> str:
     """JSON of pipelines that fit the memory, how many do not and how many cannot be split, and what is kept."""
 def _times_of_traces(work: Breakdown, paths: list[bytes], modules: str | None) -> str:

@@ -71,6 +71,8 @@ def cost(
     def read(fields: dict[str, Any]) -> Cost:
         try:
             text = json.dumps(finite(fields), allow_nan=False, default=str)
+        except RecursionError:
+            raise Error("config", "cannot be written as JSON: it is nested too deep") from None
         except (TypeError, ValueError) as problem:
             raise Error("config", f"cannot be written as JSON: {problem}") from None
         return _core.cost(text, page=texts_of(page), **options)

@@ -9,8 +9,9 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ._core import Cost, Plan, WeightSetting
+from ._core import Cost, Plan, WeightSetting, _write_whole
 from ._errors import Error
+from ._json import read_json
 
 if TYPE_CHECKING:
     PathLike = str | os.PathLike[str]
@@ -20,19 +21,18 @@ OWN_MASKS = re.compile(r"tokens_after_(\d+)|(?:later_)?chunks_of_\d+|chunk_squar
 
 
 def save(cost: Cost, path: PathLike) -> None:
-    """Writes a cost as JSON, with a digest of it."""
+    """Writes a cost as JSON, with a digest of it: whole, or the old file stands."""
     (model, plan), _, numbers, version = state_of(cost)
     text = json.dumps([model, keywords_of(plan)])
     kept = {"floptally": version, "numbers_version": numbers, "sha256": digest_of(text), "cost": text}
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(kept, file)
+    _write_whole(os.fsencode(path), text=json.dumps(kept))
 
 
 def load(path: PathLike) -> Cost:
     """Reads a cost that `save` wrote. Error where its numbers are of another version, or it is not as it was written."""
     try:
-        with open(path, encoding="utf-8") as file:
-            found = json.load(file)
+        with open(path, "rb") as file:
+            found = read_json(file.read(), "path")
         made_by, digest, text = (found["numbers_version"], found["floptally"]), found["sha256"], found["cost"]
     except OSError:
         raise Error("path", f'cannot read "{os.fsdecode(path)}"') from None

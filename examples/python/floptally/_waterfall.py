@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._errors import Error, checked, shortened
 from ._html import to_html
+from ._json import json_of, read_json
 
 if TYPE_CHECKING:
     from ._accelerators import Accelerator
@@ -538,13 +539,10 @@ def read_times(work: Breakdown, times: Any) -> Any:
     elif is_path(times):
         name = os.fsdecode(times)
         try:
-            times = json.loads(Path(name).read_text("utf-8"))
-        except (OSError, ValueError) as problem:
+            times = read_json(Path(name).read_bytes(), "component_times")
+        except OSError as problem:
             raise Error("component_times", f'cannot be read from "{name}": {problem}') from None
-    try:
-        return json.loads(json.dumps(times, allow_nan=False))
-    except (TypeError, ValueError) as problem:
-        raise Error("component_times", f"cannot be written as JSON: {problem}") from None
+    return json.loads(json_of(times, "component_times"))
 
 
 # ---- a request: what was said of a step, checked ----

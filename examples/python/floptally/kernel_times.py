@@ -19,7 +19,6 @@ history. ``config`` may be left out where only times are shown, ``peak_tflops`` 
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Mapping
@@ -29,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from . import Cost, Error, cost
+from ._json import read_json
 
 if TYPE_CHECKING:
     from ._words import ConventionName
@@ -113,8 +113,8 @@ def read_kernel_times(source: str | os.PathLike[str] | Mapping[str, Any] | Kerne
         return source
     if not isinstance(source, Mapping):
         try:
-            content = json.loads(Path(source).read_text(encoding="utf-8"))
-        except (OSError, ValueError) as problem:
+            content = read_json(Path(source).read_bytes(), "kernel_times")
+        except OSError as problem:
             raise Error("kernel_times", f'cannot read "{os.fspath(source)}": {problem}') from problem
         if not isinstance(content, dict):
             raise Error("kernel_times", f'must be one JSON object, got something else in "{os.fspath(source)}"')

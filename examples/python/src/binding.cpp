@@ -134,12 +134,18 @@ void arguments::refuse_type(std::string_view name, const std::string& expected) 
 
 namespace {
 
+/// A text of an error as a str: bytes of the input that are no UTF-8 become their escapes.
+py::object str_of(std::string_view text) {
+    return py::reinterpret_steal<py::object>(
+        PyUnicode_DecodeUTF8(text.data(), static_cast<Py_ssize_t>(text.size()), "backslashreplace"));
+}
+
 /// An error of ours as the one that Python raises.
 void set_error(const error& problem) {
     const bool overflows = dynamic_cast<const overflow*>(&problem) != nullptr;
     const py::object& type = overflows ? errors().overflow : errors().error;
     try {
-        const py::object raised = type(std::string(problem.field()), std::string(problem.problem()));
+        const py::object raised = type(str_of(problem.field()), str_of(problem.problem()));
         PyErr_SetObject(type.ptr(), raised.ptr());
     } catch (py::error_already_set& instead) {
         instead.restore();

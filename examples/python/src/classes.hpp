@@ -259,6 +259,8 @@ void require_same_batch(const char* field, const tally& here, const tally& there
 [[nodiscard]] std::string report_json(const report& made);
 [[nodiscard]] std::string meter_json(const meter& kept);
 void resume_meter(meter& kept, const std::string& state);
+void save_meter(const meter& kept, const std::string& path);
+void load_meter(meter& kept, const std::string& path);
 /// A JSON object as Python's dict.
 [[nodiscard]] py::dict json_object(const std::string& text);
 

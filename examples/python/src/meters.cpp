@@ -388,6 +388,8 @@ py::dict percentiles(held_meter& m) {
 }
 
 /// Its arguments, and its run: a copy goes on from the last step and has none open.
+std::string file_name(py::handle path) { return py::module_::import("os").attr("fsencode")(path).cast<std::string>(); }
+
 py::tuple state_of(held_meter& m) {
     m.settle(true);
     return py::make_tuple(m.model, m.keywords,
@@ -495,7 +497,15 @@ void bind_meters(py::module_& module) {
     method(type, "load_state_dict", [](held_meter& m, const arguments& given) {
         m.settle(true);
         const auto state = given.as<py::dict>("state");
-        resume_meter(m.of, py::module_::import("json").attr("dumps")(state).cast<std::string>());
+        resume_meter(m.of, package_attribute("_json", "json_of")(state, "state").cast<std::string>());
+    });
+    method(type, "save", [](held_meter& m, const arguments& given) {
+        m.settle(true);
+        save_meter(m.of, file_name(given["path"]));
+    });
+    method(type, "load", [](held_meter& m, const arguments& given) {
+        m.settle(true);
+        load_meter(m.of, file_name(given["path"]));
     });
     property(type, "counted", [](const held_meter& m) { return m.of.counted(); });
     property(type, "reduces", [](const held_meter& m) { return m.of.reduces(); });

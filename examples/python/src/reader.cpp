@@ -2,10 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
+#include <floptally/config/json_text.hpp>
 #include <floptally/json.hpp>
 #include <floptally/json/meter_json.hpp>
 #include <floptally/json/report_json.hpp>
 #include <floptally/json/table_json.hpp>
+#include <floptally/text/whole_file.hpp>
 
 #include "../../program/run.hpp"
 #include "classes.hpp"
@@ -23,8 +25,12 @@ std::string table_json(const table& made) {
 std::string report_json(const report& made) { return to_json(made).dump(); }
 std::string meter_json(const meter& kept) { return to_json(state_of(kept)).dump(); }
 void resume_meter(meter& kept, const std::string& state) {
-    resume(kept, read_meter_state(nlohmann::json::parse(state)));
+    std::istringstream text(state);
+    resume(kept, read_meter_state(read_json(text, "state")));
 }
+
+void save_meter(const meter& kept, const std::string& path) { save_state(path, state_of(kept)); }
+void load_meter(meter& kept, const std::string& path) { resume(kept, load_state(path)); }
 
 py::dict json_object(const std::string& text) { return py::module_::import("json").attr("loads")(text); }
 
@@ -55,6 +61,9 @@ model_cost read_cost(const arguments& given) {
 }  // namespace
 
 void bind_reader(py::module_& module) {
+    function(module, "_write_whole", [](const arguments& given) {
+        floptally::write_whole(given.as<std::string>("path"), given.text("text"), "path");
+    });
     function(module, "cost", [](const arguments& given) { return read_cost(given); });
     function(module, "models", [](const arguments&) {
         const auto known = known_model_types();

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from .. import Error
+from .._errors import shortened
+from .._json import read_json
 from ._figure import (
     ORANGE, VERMILLION, PathLike, ThemeName, canvas, caption, first_bar_labels, look, name_rows, save, theme_named,
 )  # fmt: skip
@@ -170,13 +171,13 @@ def _records(records: Iterable[Mapping[str, Any]] | PathLike) -> list[Mapping[st
     if not isinstance(records, (str, os.PathLike)):
         return list(records)
     found: list[Mapping[str, Any]] = []
-    for number, line in enumerate(Path(records).read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(Path(records).read_bytes().splitlines(), 1):
         try:
-            record = json.loads(line) if line.strip() else None
-        except json.JSONDecodeError as problem:
-            raise Error("records", f"line {number} is no JSON: {problem}") from problem
+            record = read_json(line, "records") if line.strip() else None
+        except Error as problem:
+            raise Error("records", f"line {number} {problem.problem}") from None
         if isinstance(record, dict):
             found.append(record)
         elif record is not None:
-            raise Error("records", f"line {number} must be a JSON object, got {line[:80]}")
+            raise Error("records", f"line {number} must be a JSON object, got {shortened(line.decode())}")
     return found
