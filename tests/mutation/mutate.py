@@ -1,142 +1,303 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Random faults in the core's headers, each of which the header's own tests should see.
+"""Random faults in the core, each of which a test should see.
 
-    python3 tests/mutation/mutate.py [--count 50] [--seed 1] [--jobs 1] [--rooms rules,batch,count]
+    pip install tree-sitter tree-sitter-cpp
+    python3 tests/mutation/mutate.py [--count 500] [--seed 1] [--rooms rules,batch,count] [--folder build/mutants]
 
-A mutant is one header with one operator, number or bound changed. It is compiled with tests/<room>/<header>.test.cpp
-alone: a mutant is killed where these tests fail, hang or abort, or where the compiler refuses it for what it computes
-(a failed static_assert); it survives where they pass. One that is no C++ is drawn again. Survivors are printed with
-their line, to be read: a test is missing, or the change means nothing.
+A mutant is one expression changed: an operator, a number by one, min for max, true for false, a statement that is left
+out. All that are drawn stand behind a switch in one copy of the headers, and the tests of the core are compiled with it
+once, at -O0. A mutant is killed where a test that reaches it fails, hangs or ends early; one that no test reaches, or
+that all pass, is compiled once more by itself with its header's test, so that what the compiler computes is changed
+too. Survivors are printed, to be read: a test is missing, or the change means nothing. A mutant that is no C++ is left out
+for another that was drawn.
 """
 
 from __future__ import annotations
 
 import argparse
-import concurrent.futures
 import dataclasses
+import json
+import os
 import pathlib
 import random
 import re
+import resource
+import shutil
 import subprocess
 import sys
-import tempfile
+import time
+from collections.abc import Iterator
+
+import tree_sitter
+import tree_sitter_cpp
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-ROOMS = "rules,integer,batch,descriptors,count,conventions,parallel,balance,step"
-CHANGES = [
-    (" + ", " - "), (" - ", " + "), (" * ", " + "), (" / ", " * "), (" % ", " / "), (" += ", " -= "), (" -= ", " += "),
-    (" < ", " <= "), (" <= ", " < "), (" > ", " >= "), (" >= ", " > "), (" == ", " != "), (" != ", " == "),
-    (" && ", " || "), (" || ", " && "), ("std::min", "std::max"), ("std::max", "std::min"), ("true", "false"),
-    ("false", "true"), ("++", "--"), ("(!", "("),
-]  # fmt: skip
-NUMBER = re.compile(r"(?<![\w.'\"])(\d+)(?=U?\b(?![.'\"]))")
-SKIPPED = re.compile(r"^\s*(//|#|template|using|requires|static_assert|\[\[)|noexcept\(|operator")
+ROOMS = "integer,rules,batch,descriptors,count,conventions,parallel,balance,step"
+OPERATORS = {
+    "+": "-", "-": "+", "*": "+", "/": "*", "%": "/", "<": "<=", "<=": "<", ">": ">=", ">=": ">", "==": "!=", "!=": "==",
+    "&&": "||", "||": "&&", "&": "|", "|": "&", "<<": ">>", ">>": "<<", "+=": "-=", "-=": "+=", "*=": "+=", "++": "--",
+    "--": "++",
+}  # fmt: skip
+# What only the compiler computes, or what is no expression.
+SKIPPED = {
+    "static_assert_declaration", "template_argument_list", "template_parameter_list", "requires_clause", "requires_expression",
+    "concept_definition", "noexcept", "enumerator", "array_declarator", "case_statement", "preproc_if", "preproc_def",
+    "decltype", "explicit_function_specifier", "alias_declaration", "bitfield_clause", "attribute_declaration",
+    "constraint_conjunction", "constraint_disjunction", "operator_name", "trailing_return_type", "type_descriptor",
+}  # fmt: skip
+TESTS_A_UNIT = 5
 
 
 @dataclasses.dataclass(frozen=True)
 class Mutant:
     header: str
+    start: int
+    end: int
     line: int
     before: str
-    after: str
+    after: str  # `after` of a whole expression or statement, in place of `before`
+    is_statement: bool
 
     def __str__(self) -> str:
-        return f"{self.header}:{self.line}\n    - {self.before.strip()}\n    + {self.after.strip()}"
+        return f"{self.header}:{self.line}\n    - {self.before}\n    + {self.after}"
+
+    def within(self, number: int, inner: str) -> str:
+        """Both, behind the switch; `inner` is the text with the mutants that stand in it."""
+        switch = f"floptally_mutants::on({number})"
+        return f"if (!{switch}) {{ {inner} }}" if self.is_statement else f"({switch} ? ({self.after}) : ({inner}))"
 
 
-def test_of(header: str) -> pathlib.Path:
-    return ROOT / "tests" / header.replace(".hpp", ".test.cpp")
+def replaced(node: tree_sitter.Node, part: tree_sitter.Node, text: bytes, new: str) -> str:
+    return (text[node.start_byte : part.start_byte] + new.encode() + text[part.end_byte : node.end_byte]).decode()
 
 
-def mutants_of(header: str) -> list[Mutant]:
-    found = []
-    for number, line in enumerate((ROOT / "include/floptally" / header).read_text().splitlines(), 1):
-        code = line.split("//")[0]
-        if SKIPPED.search(code) or '"' in code:
-            continue
-        for old, new in CHANGES:
-            for at in (match.start() for match in re.finditer(re.escape(old), code)):
-                found.append(Mutant(header, number, line, line[:at] + new + line[at + len(old) :]))
-        for match in NUMBER.finditer(code):
-            more = str(int(match[1]) + 1)
-            found.append(Mutant(header, number, line, line[: match.start(1)] + more + line[match.end(1) :]))
+def changes_of(node: tree_sitter.Node, text: bytes) -> Iterator[tuple[str, bool]]:
+    kind = node.type
+    if kind in ("binary_expression", "assignment_expression", "update_expression"):
+        operator = node.child_by_field_name("operator")
+        if operator is not None and operator.type in OPERATORS:
+            yield replaced(node, operator, text, OPERATORS[operator.type]), False
+    elif kind == "unary_expression" and text[node.start_byte : node.start_byte + 1] == b"!":
+        yield text[node.start_byte + 1 : node.end_byte].decode(), False
+    elif kind in ("true", "false"):
+        yield ("false" if kind == "true" else "true"), False
+    elif kind == "number_literal":
+        found = re.fullmatch(rb"(\d+)(U?)", text[node.start_byte : node.end_byte])
+        if found:
+            yield f"{int(found[1]) + 1}{found[2].decode()}", False
+    elif kind == "call_expression":
+        name = node.child_by_field_name("function")
+        if name is not None and name.text in (b"std::min", b"std::max"):
+            yield replaced(node, name, text, "std::max" if name.text == b"std::min" else "std::min"), False
+    elif kind in ("expression_statement", "throw_statement") and node.parent is not None:
+        if node.parent.type == "compound_statement":
+            yield "", True
+
+
+def is_computed_by_the_compiler(node: tree_sitter.Node) -> bool:
+    if node.type in SKIPPED or node.is_error:
+        return True
+    begins = node.text.split(b"=")[0].split(b"{")[0]
+    return node.type in ("declaration", "field_declaration") and re.search(rb"\bconstexpr\b", begins) is not None
+
+
+def mutants_of(header: str, parser: tree_sitter.Parser) -> list[Mutant]:
+    text = (ROOT / "include/floptally" / header).read_bytes()
+    found: list[Mutant] = []
+
+    def walk(node: tree_sitter.Node, in_function: bool) -> None:
+        if is_computed_by_the_compiler(node):
+            return
+        if in_function:
+            for after, is_statement in changes_of(node, text):
+                before = node.text.decode()
+                found.append(Mutant(header, node.start_byte, node.end_byte, node.start_point[0] + 1, before, after, is_statement))
+        is_constexpr_if = node.type == "if_statement" and any(child.type == "constexpr" for child in node.children)
+        for child in node.children:
+            if is_constexpr_if and child == node.child_by_field_name("condition"):
+                continue
+            walk(child, in_function or child.type == "compound_statement")
+
+    walk(parser.parse(text).root_node, False)
     return found
 
 
-def command(folder: pathlib.Path, compiler: str, header: str) -> list[str]:
-    definitions = [f'-DFLOPTALLY_SOURCE_DIR="{ROOT}"', f'-DFLOPTALLY_GOLDEN_DIR="{ROOT}/tests/golden"']
-    paths = [f"-I{path}" for path in (folder, ROOT / "include", ROOT / "tests")]
-    return [compiler, "-std=c++20", "-O0", "-w", *definitions, *paths, "-c", str(test_of(header)), "-o", str(folder / "test.o")]
+def written(header: str, mutants: dict[int, Mutant]) -> str:
+    """The header with its mutants, each line where it was."""
+    text = (ROOT / "include/floptally" / header).read_bytes()
+    # From the smallest outwards: what stands around is made of what stands within.
+    order = sorted(mutants.items(), key=lambda item: (item[1].start, -item[1].end, item[0]))
+
+    def made(start: int, end: int, left: list[tuple[int, Mutant]]) -> str:
+        out, at = [], start
+        while left:
+            number, mutant = left[0]
+            inside = [item for item in left[1:] if item[1].start < mutant.end]
+            left = left[1 + len(inside) :]
+            out.append(text[at : mutant.start].decode())
+            inner = made(mutant.start, mutant.end, inside)
+            on_a_line = re.sub(r"//[^\n]*", "", mutant.after).replace("\n", " ")
+            out.append(dataclasses.replace(mutant, after=on_a_line).within(number, inner))
+            at = mutant.end
+        out.append(text[at:end].decode())
+        return "".join(out)
+
+    code = made(0, len(text), order)
+    return code.replace("#pragma once", "#pragma once\n#include <mutation/mutants.hpp>\n#line 3", 1) if mutants else code
 
 
-def verdict(mutant: Mutant | None, header: str, compiler: str, main: pathlib.Path) -> str:
-    """passes, killed by its tests or by the compiler, or "no C++"."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        if mutant is not None:
-            lines = (ROOT / "include/floptally" / header).read_text().splitlines()
-            lines[mutant.line - 1] = mutant.after
-            changed = folder / "floptally" / header
-            changed.parent.mkdir(parents=True)
-            changed.write_text("\n".join(lines) + "\n")
-        built = subprocess.run(command(folder, compiler, header), capture_output=True, text=True, check=False)
-        if built.returncode != 0:
-            computed = ("static_assert", "static assertion", "not a constant expression", "constant expression", "constexpr")
-            return "killed by the compiler" if any(word in built.stderr for word in computed) else "no C++"
-        link = [compiler, str(folder / "test.o"), str(main), "-o", str(folder / "test"), "-lpthread"]
-        if subprocess.run(link, capture_output=True, check=False).returncode != 0:
-            return "no C++"
-        try:
-            ran = subprocess.run([str(folder / "test")], capture_output=True, timeout=120, check=False, cwd=folder)
-        except subprocess.TimeoutExpired:
-            return "killed, it hangs"
-        return "passes" if ran.returncode == 0 else "killed"
+@dataclasses.dataclass
+class Program:
+    folder: pathlib.Path
+    compiler: str
+    mutants: dict[int, Mutant]
+
+    def write(self, headers: set[str]) -> None:
+        for header in headers:
+            path = self.folder / "include/floptally" / header
+            text = written(header, {n: m for n, m in self.mutants.items() if m.header == header})
+            if not path.exists() or path.read_text() != text:
+                path.write_text(text)
+
+    def command(self, source: pathlib.Path, out: pathlib.Path, *more: str) -> list[str]:
+        definitions = [f'-DFLOPTALLY_SOURCE_DIR="{ROOT}"', f'-DFLOPTALLY_GOLDEN_DIR="{ROOT}/tests/golden"', *more]
+        paths = [f"-I{path}" for path in (self.folder, self.folder / "include", ROOT / "tests")]
+        return [self.compiler, "-std=c++20", "-O0", "-w", "-Wno-narrowing", "-fmax-errors=0", "-fdiagnostics-color=never",
+                *definitions, *paths, "-c", str(source), "-o", str(out)]  # fmt: skip
+
+    def compile(self, source: pathlib.Path, out: pathlib.Path) -> None:
+        """Compiles a unit, and leaves out mutants that are no C++ until it does."""
+        for _ in range(12):
+            built = subprocess.run(self.command(source, out), capture_output=True, text=True, check=False)
+            if built.returncode == 0:
+                return
+            bad = self.named_in(built.stderr)
+            if not bad:
+                sys.exit(f"{source} does not compile, and no mutant is why:\n{built.stderr[:4000]}")
+            headers = {self.mutants.pop(number).header for number in bad}
+            print(f"  {len(bad)} are no C++", flush=True)
+            self.write(headers)
+        sys.exit(f"{source} does not compile")
+
+    def named_in(self, errors: str) -> set[int]:
+        """Mutants on a line that an error names; where it names none, on those that it was required from."""
+        blocks = re.split(r"(?m)^(?=In file included|\S+: In )", errors)
+        bad: set[int] = set()
+        for block in blocks:
+            for pattern in (r"/floptally/([\w/]+\.hpp):(\d+):\d+: (?:fatal )?error", r"/floptally/([\w/]+\.hpp):(\d+):\d+:"):
+                places = {(header, int(line)) for header, line in re.findall(pattern, block)}
+                here = {n for n, m in self.mutants.items() if any((m.header, line) in places for line in lines_of(m))}
+                if here:
+                    bad |= here
+                    break
+        return bad
+
+
+def lines_of(mutant: Mutant) -> range:
+    return range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
+
+
+def limits(seconds: float) -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
+    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+
+
+def run(program: pathlib.Path, test: str, mutant: int, seconds: float, reached: pathlib.Path | None = None) -> bool:
+    """True where the test passes."""
+    environment = os.environ | {"FLOPTALLY_ACTIVE_MUTANT": str(mutant)} | ({"FLOPTALLY_REACHED": str(reached)} if reached else {})
+    command = [str(program), "--abort", "--filenames-as-tags", f"[#{test}.test]~[.]"]
+    return subprocess.run(command, capture_output=True, env=environment, cwd=program.parent, check=False,
+                          preexec_fn=lambda: limits(seconds)).returncode == 0  # fmt: skip
 
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    options.add_argument("--count", type=int, default=50)
+    options.add_argument("--count", type=int, default=500)
     options.add_argument("--seed", type=int, default=1)
-    options.add_argument("--jobs", type=int, default=1)
     options.add_argument("--rooms", default=ROOMS)
     options.add_argument("--compiler", default="g++")
+    options.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
     given = options.parse_args()
+    folder = given.folder.resolve()
 
-    headers = [
-        f"{room}/{path.name}"
-        for room in given.rooms.split(",")
-        for path in sorted((ROOT / "include/floptally" / room).glob("*.hpp"))
-        if test_of(f"{room}/{path.name}").exists()
-    ]
-    drawn = [mutant for header in headers for mutant in mutants_of(header)]
+    rooms = given.rooms.split(",")
+    parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
+    headers = [str(path.relative_to(ROOT / "include/floptally"))
+               for room in rooms for path in sorted((ROOT / "include/floptally" / room).rglob("*.hpp"))]  # fmt: skip
+    drawn = [mutant for header in headers for mutant in mutants_of(header, parser)]
     random.Random(given.seed).shuffle(drawn)
     print(f"{len(drawn)} mutants of {len(headers)} headers, of which {given.count} are drawn with seed {given.seed}", flush=True)
 
-    with tempfile.TemporaryDirectory() as name, concurrent.futures.ThreadPoolExecutor(given.jobs) as pool:
-        test_main = pathlib.Path(name) / "main.o"
-        build = [given.compiler, "-std=c++20", "-O0", f"-I{ROOT}/tests", "-c", str(ROOT / "tests/main.cpp"), "-o", str(test_main)]
-        subprocess.run(build, check=True)
-        clean: dict[str, bool] = {}
-        killed, survivors = 0, []
+    # Some are no C++: more are compiled, and the first of those that are left are counted.
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    shutil.copytree(ROOT / "include", folder / "include")
+    program = Program(folder, given.compiler, dict(enumerate(drawn[: given.count * 13 // 10], 1)))
+    program.write({mutant.header for mutant in program.mutants.values()})
 
-        def tried(mutant: Mutant) -> str:
-            if mutant.header not in clean:
-                clean[mutant.header] = verdict(None, mutant.header, given.compiler, test_main) == "passes"
-            return verdict(mutant, mutant.header, given.compiler, test_main) if clean[mutant.header] else "no C++"
+    sources = sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
+    units = [sources[i : i + TESTS_A_UNIT] for i in range(0, len(sources), TESTS_A_UNIT)]
+    objects = []
+    start = time.process_time()
+    for number, unit in enumerate([[ROOT / "tests/main.cpp"], [ROOT / "tests/mutation/mutants.cpp"], *units]):
+        source = folder / f"unit_{number}.cpp"
+        source.write_text("".join(f'#include "{path}"\n' for path in unit))
+        objects.append(folder / f"unit_{number}.o")
+        program.compile(source, objects[-1])
+        print(f"unit {number} of {len(units) + 1}", flush=True)
+    tests = folder / "tests"
+    subprocess.run([given.compiler, *map(str, objects), "-o", str(tests), "-lpthread"], check=True)
 
-        for first in range(0, len(drawn), given.jobs):
-            group = drawn[first : first + given.jobs]
-            for mutant, found in zip(group, pool.map(tried, group)):
-                killed += found.startswith("killed")
-                if found == "passes":
-                    survivors.append(mutant)
-                    print(f"survives: {mutant}", flush=True)
-            if killed + len(survivors) >= given.count:
-                break
-    total = killed + len(survivors)
-    print(f"{killed} of {total} killed, {100 * killed / max(total, 1):.1f} %")
-    sys.exit(0 if total > 0 else 1)
+    # What each test takes, and which mutants it reaches.
+    times: dict[str, float] = {}
+    reaching: dict[int, list[str]] = {number: [] for number in program.mutants}
+    for source in sources:
+        test = source.name.removesuffix(".test.cpp")
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        listed = folder / "reached.txt"
+        listed.unlink(missing_ok=True)
+        if not run(tests, test, 0, 600, listed):
+            print(f"{test} fails without a mutant and is left out", flush=True)
+            continue
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        times[test] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+        for number in map(int, listed.read_text().split()):
+            if number in reaching:
+                reaching[number].append(test)
+    (folder / "reaching.json").write_text(json.dumps({"times": times, "reaching": reaching}))
+
+    counted = list(program.mutants)[: given.count]
+    survivors = []
+    killed = 0
+    for number in counted:
+        mutant = program.mutants[number]
+        own = pathlib.Path(mutant.header).name.removesuffix(".hpp")
+        order = sorted(reaching[number], key=lambda test: (test != own, times[test]))
+        if any(not run(tests, test, number, 5 + 10 * times[test]) for test in order):
+            killed += 1
+        else:
+            survivors.append(number)
+            print(f"survives {len(order)} tests: {number}: {mutant}", flush=True)
+        if (killed + len(survivors)) % 50 == 0:
+            print(f"{killed} of {killed + len(survivors)} killed", flush=True)
+
+    # What the compiler computes: the mutant by itself, with the test of its header.
+    for number in list(survivors):
+        own = ROOT / "tests" / program.mutants[number].header.replace("/detail", "").replace(".hpp", ".test.cpp")
+        if not own.exists():
+            continue
+        built = subprocess.run(program.command(own, folder / "own.o", f"-DFLOPTALLY_MUTANT={number}"), capture_output=True, text=True, check=False)
+        if built.returncode != 0:
+            survivors.remove(number)
+            killed += 1
+            print(f"killed by the compiler after all: {number}", flush=True)
+    print(f"{killed} of {len(counted)} killed, {100 * killed / max(len(counted), 1):.1f} %; "
+          f"{sum(not reaching[n] for n in survivors)} of {len(survivors)} survivors are reached by no test; "
+          f"{time.process_time() - start + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime:.0f} s of a processor")  # fmt: skip
+    for number in survivors:
+        print(f"{number}: {program.mutants[number]}")
 
 
 main()
