@@ -343,6 +343,35 @@ TEST_CASE("Boundaries of 64 bits that leave and come back by 2^32 are refused, a
     CHECK(passing.read() == host);
 }
 
+TEST_CASE("Boundaries that pass the end of their integers by a small step are refused") {
+    const auto check = []<class T>(T last) {
+        std::vector<T> boundaries{0, 1, 2, 3, 4, 5, 6, 7, static_cast<T>(last - 3)};
+        for (std::uint32_t i = 0; i < 9; ++i) {  // a plain step each, were they not of this type
+            boundaries.push_back(static_cast<T>(static_cast<std::uint32_t>(boundaries.back()) + 2U));
+        }
+        emulated_tally device{mask_set{}};
+        device.add({1}, detail::listed_boundaries(boundaries.data(), boundaries.size()));
+        refuse_alike([&] { tally{mask_set{}}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(device.read()); });
+    };
+    check(std::numeric_limits<std::int32_t>::max());
+    check(std::int64_t{0xFFFF'FFFF});
+}
+
+TEST_CASE("Kernels count packs whose lists begin at different places of their 16 bytes") {
+    std::vector<std::int32_t> boundaries{77, 0};  // of which the first is another's
+    std::vector<std::int32_t> slots{0};
+    for (std::int32_t i = 0; i < 40; ++i) {
+        boundaries.push_back(boundaries.back() + 100);
+        slots.push_back(slots.back() + 128 + i);
+    }
+    const std::span<const std::int32_t> real = std::span<const std::int32_t>(boundaries).subspan(1);
+    tally host{mask_set{}};
+    host.add_cu_seqlens(real, slots);
+    emulated_tally device{mask_set{}};
+    device.add({1}, detail::pack_of(real, std::span<const std::int32_t>(slots), all_sequences));
+    CHECK(device.read() == host);
+}
+
 TEST_CASE("The record of refusals keeps the first whole, whichever comes first, and shows where two had one place") {
     const auto refused_by = [](std::uint64_t index, std::uint64_t value) {
         detail::refusal_record record{};

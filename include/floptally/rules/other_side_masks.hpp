@@ -164,6 +164,7 @@ struct stream_powers {
     /// `product` times a length to the power `exponent`, which may be below 0 and is then 0.
     [[nodiscard]] FLOPTALLY_HOST_DEVICE static constexpr uint128 power(std::uint64_t length, std::int32_t exponent,
                                                                        uint128 product = 1) {
+        FLOPTALLY_ROLLED
         for (std::int32_t k = 0; k < exponent; ++k) {
             product *= length;
         }
