@@ -574,11 +574,11 @@ TEST_CASE("a layer that runs once more with its own weights costs the same and s
     }
 }
 
-TEST_CASE("F6: a part has fourteen values, and one more is an error, not a row that reads everything",
+TEST_CASE("F6: a part has thirteen values, and one more is an error, not a row that reads everything",
           "[cost][errors]") {
-    static_assert(value::made(13) != 0);
-    CHECK(error_of([] { return value::made(14); }) ==
-          "value: must be from 0 to 13, the 14 values that a part makes, got 14");
+    static_assert(value::made(12) != 0);
+    CHECK(error_of([] { return value::made(13); }) ==
+          "value: must be from 0 to 12, the 13 values that a part makes, got 13");
     CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
 }
 

@@ -391,7 +391,7 @@ struct adapted_mlp {
 
     constexpr floptally::cost cost(const layer& where) const {
         floptally::cost sum = gated_mlp{intermediate_size, {}}.cost(where);
-        const value::set narrow = value::made(13);  // any that the MLP does not make
+        const value::set narrow = value::made(12);  // any that the MLP does not make
         sum.add("adapter", linear{.in_features = where.hidden_size,
                                   .out_features = rank,
                                   .weight = "down",

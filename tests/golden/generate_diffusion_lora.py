@@ -17,7 +17,7 @@ FILE = HERE / "diffusion_lora.json"
 RANK = 4
 PROJECTIONS = ["to_q", "to_k", "to_v", "to_out.0", "add_q_proj", "add_k_proj", "add_v_proj", "to_add_out"]
 CLASSES = ["FluxTransformer2DModel", "SD3Transformer2DModel", "WanTransformer3DModel", "QwenImageTransformer2DModel",
-           "LTXVideoTransformer3DModel", "CogVideoXTransformer3DModel"]
+           "LTXVideoTransformer3DModel", "CogVideoXTransformer3DModel", "HunyuanVideoTransformer3DModel"]
 
 
 def main():

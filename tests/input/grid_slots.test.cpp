@@ -200,6 +200,18 @@ TEST_CASE("pictures and clips in pixels are the grids that the page's autoencode
           "pixels: frames must be one more than a multiple of 4 for WanTransformer3DModel, got 80");
     CHECK(bad({81, 480, 833}) ==
           "pixels: height and width must be multiples of 8 for WanTransformer3DModel, got 480 x 833");
+    const auto made = [](std::string_view name, std::string_view more, const grid& pixels) {
+        return cells_of(pixels, read_config(nlohmann::json::parse("{\"_class_name\": \"" + std::string(name) + "\"" +
+                                                                  std::string(more) + "}")));
+    };
+    CHECK(made("CosmosTransformer3DModel", "", {121, 704, 1280}) == grid{16, 88, 160});
+    CHECK(made("CosmosTransformer3DModel", R"(, "extra_pos_embed_type": null)", {93, 704, 1280}) == grid{24, 88, 160});
+    CHECK(made("SanaVideoTransformer3DModel", "", {81, 480, 832}) == grid{21, 60, 104});
+    CHECK(made("SanaVideoTransformer3DModel", R"(, "in_channels": 128)", {81, 704, 1280}) == grid{11, 22, 40});
+    CHECK(made("ErnieImageTransformer2DModel", "", {1, 1024, 848}) == grid{1, 64, 53});
+    CHECK(made("PRXTransformer2DModel", "", {1, 512, 1024}) == grid{1, 64, 128});
+    CHECK(made("PRXTransformer2DModel", R"(, "in_channels": 32)", {1, 512, 1024}) == grid{1, 16, 32});
+    CHECK(made("PRXTransformer2DModel", R"(, "in_channels": 3)", {1, 512, 1024}) == grid{1, 512, 1024});
     const model_config ddpm = read_config(nlohmann::json::parse(R"({"_class_name": "UNet2DModel"})"));
     CHECK(error_of([&] {
               static_cast<void>(cells_of({1, 64, 64}, ddpm));

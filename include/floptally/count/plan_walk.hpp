@@ -9,6 +9,7 @@
 #include <floptally/count/convention.hpp>
 #include <floptally/count/detail/counted_row.hpp>
 #include <floptally/count/detail/gradient_flow.hpp>
+#include <floptally/count/detail/handed_on.hpp>
 #include <floptally/count/detail/indexer_loss.hpp>
 #include <floptally/count/detail/weight_states.hpp>
 #include <floptally/count/training_plan.hpp>
@@ -40,15 +41,12 @@ class plan_walk {
   public:
     constexpr plan_walk(array_view<model_part> parts, const cost& whole, const convention& how,
                         const training_plan& plan)
-        : whole_(whole), how_(how), plan_(plan), states_(plan), flow_(states_, parts) {
+        : whole_(whole), how_(how), plan_(plan), states_(plan), flow_(states_, parts), handed_(states_, parts) {
         states_.check(parts);
-        hidden_ = states_.input_trains("embedding") && !has_role(parts, part_role::input);
-        has_towers_ = has_role(parts, part_role::tower);
         require_indexer(parts, plan);
         // A cost alone does not say which layers have an indexer, and which take another's choice.
         is_upper_bound =
             plan.indexer != indexer_training::frozen && parts.size() == 1 && parts.front().role == part_role::anywhere;
-        context_ = has_role(parts, part_role::encoder) ? hidden_ : !has_towers_ && states_.input_trains("context");
         for_each_run(parts, [this](array_view<model_part> alike) {
             const model_part& first = alike.front();
             for (std::uint64_t n = 0; n < first.repeat; ++n) {
@@ -69,42 +67,38 @@ class plan_walk {
         cost::component_list components{};
     };
 
-    [[nodiscard]] static constexpr bool has_role(array_view<model_part> parts, part_role role) {
-        for (const model_part& part : parts) {
-            if (part.role == role) {
-                return true;
-            }
-        }
-        return false;
-    }
-
+    /// Visits one part and joins what it leaves to what was there.
     template <class Each>
-    constexpr bool visit(const model_part& part, std::uint64_t layer, bool stream, Each each) const {
-        return flow_.visit(part, layer, {stream, context_ && part.role != part_role::encoder}, each);
+    constexpr void visit(const model_part& part, std::uint64_t layer, bool entered, gradient_flow::carried& now,
+                         Each each) const {
+        gradient_flow::carried entering = now;
+        entering.stream = part.beside ? entered : now.stream;
+        entering.context = now.context && part.role != part_role::encoder;
+        const gradient_flow::carried left = flow_.visit(part, layer, entering, each);
+        now = {now.stream || left.stream, now.context || left.context, now.time || left.time,
+               now.unnamed || left.unnamed};
     }
 
     /// Walks one layer, or the parts outside the layers, one part after the other.
     constexpr void run(array_view<model_part> parts, std::uint64_t layer) {
         const part_role role = parts.front().role;
-        bool& of_tower = towers_[static_cast<std::size_t>(parts.front().in())];
-        const bool before = role == part_role::encoder ? context_ : role == part_role::tower ? of_tower : hidden_;
+        const modality in = parts.front().in();
+        const gradient_flow::carried before = handed_.to(role, in);
         choice_ = choice_in(parts, plan_);
         region again;
-        const bool entered = before || norms_train(parts, layer);
-        bool stream = before;
+        const bool entered = before.stream || norms_train(parts, layer);
+        gradient_flow::carried reached = before;
         for (const model_part& part : parts) {
-            const bool read = part.beside ? entered : stream;
             const auto keep = [&](const cost_row& row, const gradients& needed, const gradients&) {
                 if (needed.output && !is_detached(row.kind)) {
                     again.components.find_or_add(part.cost.components()[row.component], "components");
                 }
             };
-            stream = visit(part, layer, read, keep) || stream;
+            visit(part, layer, entered, reached, keep);
         }
-        again.reached = stream;
-        bool entering = before;
+        again.reached = reached.stream;
+        gradient_flow::carried now = before;
         for (const model_part& part : parts) {
-            const bool read = part.beside ? entered : entering;
             const auto count = [&](const cost_row& row, const gradients& needed, const gradients& least) {
                 const bool recomputed = recomputes(part, layer, row, needed, again);
                 emit(part, layer, row, needed, recomputed);
@@ -113,23 +107,9 @@ class plan_walk {
                                        passes_of(row, how_, plan_, recomputes(part, layer, row, least, again), least));
                 is_upper_bound = is_upper_bound || (is_more && is_counted(part, row));
             };
-            entering = visit(part, layer, read, count) || entering;
+            visit(part, layer, entered, now, count);
         }
-        const bool before_both = role == part_role::input && !has_towers_;
-        if (role == part_role::encoder || before_both || role == part_role::tower) {
-            context_ = context_ || stream;
-        }
-        if (role == part_role::tower) {  // its output stands in the text, or is attended by it
-            of_tower = stream;
-            hidden_ = hidden_ || stream;
-        }
-        if (role == part_role::layer || role == part_role::input) {
-            hidden_ = stream;
-        }
-        if (role == part_role::anywhere) {  // it may stand before everything
-            hidden_ = hidden_ || trains(parts, layer);
-            context_ = context_ || trains(parts, layer);
-        }
+        handed_.take(role, in, now, role == part_role::anywhere && trains(parts, layer));
     }
 
     [[nodiscard]] constexpr bool trains(array_view<model_part> parts, std::uint64_t layer) const {
@@ -284,10 +264,7 @@ class plan_walk {
     const training_plan& plan_;
     weight_states states_;
     gradient_flow flow_;
-    bool hidden_ = false;   ///< whether the hidden states require a gradient
-    bool context_ = false;  ///< likewise those of the other side
-    bool has_towers_ = false;
-    bool towers_[modality_count] = {};  ///< and those inside each tower
+    handed_on handed_;
     list<known_treatment> routed_{};
     key_choice choice_{};  ///< in the layer that is walked
 };

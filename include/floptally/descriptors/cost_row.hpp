@@ -22,13 +22,16 @@ namespace value {
 /// A set of values, a bit for each.
 using set = std::uint16_t;
 inline constexpr set stream = 1;   ///< what enters the part: the hidden states before it
-inline constexpr set context = 2;  ///< the output of the other side of an encoder-decoder
-/// The n-th value that the part makes, 0 to 13, in any order. A residual sum of the part's result needs none.
+inline constexpr set context = 2;  ///< the output of the other side of an encoder-decoder, or a second stream
+inline constexpr set time = 4;     ///< what is known of a sample as a whole; the context where no row makes it
+/// The values that stay when a part is over: layers read them after what makes them.
+inline constexpr set carried = stream | context | time;
+/// The n-th value that the part makes, 0 to 12, in any order. A residual sum of the part's result needs none.
 [[nodiscard]] constexpr set made(unsigned n) {
-    if (n > 13) {
-        detail::refuse("value", {"must be from 0 to 13, the 14 values that a part makes, got ", n});
+    if (n > 12) {
+        detail::refuse("value", {"must be from 0 to 12, the 13 values that a part makes, got ", n});
     }
-    return static_cast<set>(4U << n);
+    return static_cast<set>(8U << n);
 }
 
 }  // namespace value

@@ -31,12 +31,6 @@ def samples(batch, grid, text):
     return {"grids": [list(grid)] * batch, "texts": [text] * batch}
 
 
-def depthwise(products, channels):
-    """What the counter takes of a grouped convolution's weight gradient besides what is multiplied."""
-    return {"conv_groups": {"forward": 0, "backward": 2 * products * (channels - 1),
-                            "why": "the counter takes a depthwise weight gradient as dense"}}
-
-
 def times(batch):
     return torch.arange(batch) * 100 + 7
 
@@ -322,9 +316,7 @@ def SanaTransformer2DModel(choose):
 
     def inputs(choose, model):
         batch, grid, text = batch_of(choose, side=side)
-        tokens, width = batch * (grid[1] // side) * (grid[2] // side), 2 * int(config["mlp_ratio"] * heads * dim)
-        return dict(samples(batch, grid, text),
-                    differences=depthwise(tokens * width * 9 * config["num_layers"], width), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, config["in_channels"], *grid[1:]),
                     encoder_hidden_states=torch.randn(batch, text, config["caption_channels"]), timestep=times(batch),
                     guidance=torch.ones(batch) if config["guidance_embeds"] else None)
 
@@ -559,7 +551,7 @@ def GlmImageTransformer2DModel(choose):
 def PRXTransformer2DModel(choose):
     heads, dim = choose.randint(1, 3), 8 * choose.randint(1, 3)
     side = choose.choice([1, 2])
-    config = dict(in_channels=choose.randint(2, 5), patch_size=side, context_in_dim=choose.choice([heads * dim, even(choose, 4, 20)]),
+    config = dict(in_channels=choose.choice([32, 3, 16, 2]), patch_size=side, context_in_dim=choose.choice([heads * dim, even(choose, 4, 20)]),
                   hidden_size=heads * dim, mlp_ratio=choose.choice([2.0, 3.5]), num_heads=heads, depth=choose.randint(1, 3),
                   axes_dim=[dim // 2, dim // 2])
 
@@ -571,11 +563,14 @@ def PRXTransformer2DModel(choose):
     return config, inputs
 
 
+PRXTransformer2DModel.draws = 8
+
+
 def SanaVideoTransformer3DModel(choose):
     heads, dim = heads_of(choose)
     cross = choose.randint(1, 3)
     side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
-    config = dict(in_channels=choose.randint(2, 5), out_channels=choose.choice([None, None, 5]), num_attention_heads=heads,
+    config = dict(in_channels=choose.choice([5, 16, 128]), out_channels=choose.choice([None, None, 5]), num_attention_heads=heads,
                   attention_head_dim=dim, num_layers=choose.randint(1, 3), num_cross_attention_heads=cross,
                   cross_attention_head_dim=4 * choose.randint(1, 4), cross_attention_dim=heads * dim,
                   caption_channels=even(choose, 4, 20), mlp_ratio=choose.choice([2.0, 2.5]), attention_bias=flag(choose),
@@ -583,10 +578,7 @@ def SanaVideoTransformer3DModel(choose):
                   qk_norm=choose.choice([None, "rms_norm_across_heads"]))
 
     def later(choose, batch, grid, tokens):
-        count = batch * (grid[0] // side_frames) * (grid[1] // side) * (grid[2] // side)
-        width = 2 * int(config["mlp_ratio"] * heads * dim)
-        return {"guidance": torch.ones(batch) if config["guidance_embeds"] else None,
-                "differences": depthwise(count * width * 9 * config["num_layers"], width)}
+        return {"guidance": torch.ones(batch) if config["guidance_embeds"] else None}
 
     return config, video(config["in_channels"], config["caption_channels"], side=side, side_frames=side_frames, later=later)
 
@@ -596,7 +588,7 @@ def ErnieImageTransformer2DModel(choose):
     dim = 8 * choose.randint(1, 3)
     side = choose.choice([1, 2])
     config = dict(hidden_size=heads * dim, num_attention_heads=heads, num_layers=choose.randint(1, 3),
-                  ffn_hidden_size=even(choose, 10, 40), in_channels=choose.randint(2, 6), out_channels=choose.randint(2, 6),
+                  ffn_hidden_size=even(choose, 10, 40), in_channels=choose.choice([3, 128]), out_channels=choose.randint(2, 6),
                   patch_size=side, text_in_dim=choose.choice([heads * dim, even(choose, 4, 20)]), rope_axes_dim=(dim - dim // 4 * 2, dim // 4, dim // 4),
                   qk_layernorm=True)
 
@@ -973,10 +965,7 @@ def LongCatAudioDiTTransformer(choose):
     def inputs(choose, model):
         batch, length, text = 1, choose.randint(3, 20), choose.randint(2, 9)
         prompt = config["use_latent_condition"] and flag(choose)
-        width = heads * dim
-        read = config["cross_attn"] or config["adaln_use_text_cond"]
         return dict(samples(batch, (length, 1, 1), text), conditions=[length if prompt else 0] * batch,
-                    differences=depthwise(batch * text * 7 * 4 * width, width) if config["text_conv"] and read else {},
                     hidden_states=torch.randn(batch, length, config["latent_dim"]), timestep=times(batch) / 1000,
                     encoder_hidden_states=torch.randn(batch, text, config["dit_text_dim"]),
                     encoder_attention_mask=torch.ones(batch, text, dtype=torch.bool),
@@ -1447,12 +1436,10 @@ def UVit2DModel(choose):
 
     def inputs(choose, model):
         batch, grid, text = batch_of(choose, side=2 if halves else 1)
-        cells = batch * grid[1] * grid[2] // (4 if halves else 1)
         return dict(samples(batch, grid, text), input_ids=torch.zeros(batch, *grid[1:], dtype=torch.long),
                     encoder_hidden_states=torch.randn(batch, text, config["encoder_hidden_size"]),
                     pooled_text_emb=torch.randn(batch, config["cond_embed_dim"]), micro_conds=torch.ones(batch, 5),
-                    call=lambda model, return_dict, **given: model(**given), loss=lambda outputs: [outputs],
-                    differences=depthwise(cells * channels * 9 * 2 * config["num_res_blocks"], channels))
+                    call=lambda model, return_dict, **given: model(**given), loss=lambda outputs: [outputs])
 
     return config, inputs
 

@@ -202,7 +202,7 @@ class moved_elements {
                 sum = sum_of(sum, written(row));
             }
         }
-        for (const value::set given : {value::stream, value::context}) {
+        for (const value::set given : {value::stream, value::context, value::time}) {
             if ((values & given) != 0 && (found & given) == 0) {
                 found |= given;
                 sum = sum_of(sum, read_from(given));

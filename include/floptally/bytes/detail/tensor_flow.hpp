@@ -32,7 +32,7 @@ class tensor_flow {
             }
             grew = shared_ != before;
         }
-        shared_ = static_cast<value::set>(shared_ & ~(value::stream | value::context));
+        shared_ = static_cast<value::set>(shared_ & ~value::carried);
     }
 
     [[nodiscard]] static bool is_split(const cost_row& row) {

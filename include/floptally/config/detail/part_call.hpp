@@ -151,7 +151,7 @@ struct part_call {
     }
 
     /// The values that a line reads or makes: "q", "x", "ck + cg". `x` is what enters the block, `context` the other
-    /// side.
+    /// side or a second stream, `time` what is known of a sample as a whole.
     [[nodiscard]] floptally::value::set values(std::string_view names, bool writes) const {
         floptally::value::set all = 0;
         lexer from(where.name, names, line.line);
@@ -180,6 +180,9 @@ struct part_call {
         if (name == "context") {
             return floptally::value::context;
         }
+        if (name == "time") {
+            return floptally::value::time;
+        }
         std::size_t which = 0;
         while (which < made.size() && made[which] != name) {
             ++which;
@@ -190,8 +193,8 @@ struct part_call {
         if (which == made.size()) {
             made.push_back(name);
         }
-        if (which >= 14) {
-            fail({"makes more than the 14 values that a block may have"});
+        if (which >= 13) {
+            fail({"makes more than the 13 values that a block may have"});
         }
         return floptally::value::made(static_cast<unsigned>(which));
     }

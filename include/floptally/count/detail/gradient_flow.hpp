@@ -22,10 +22,17 @@ namespace floptally::detail {
 /// trains; dQ iff the queries do, and so on.
 class gradient_flow {
   public:
-    /// The inputs of a part, true where they require a gradient.
-    struct given {
+    /// The values that enter a part and leave it, true where they require a gradient.
+    struct carried {
         bool stream = false;   ///< the hidden states before it
-        bool context = false;  ///< the other side of an encoder-decoder
+        bool context = false;  ///< the other side of an encoder-decoder, or a second stream
+        bool time = false;     ///< what is known of a sample as a whole
+        bool unnamed = false;  ///< the stream again, by the rows alone that name nothing which they make
+
+        [[nodiscard]] constexpr value::set values() const {
+            return static_cast<value::set>((stream ? value::stream : 0) | (context ? value::context : 0) |
+                                           (time ? value::time : 0));
+        }
     };
 
     constexpr gradient_flow(const weight_states& states, array_view<model_part> parts)
@@ -35,10 +42,9 @@ class gradient_flow {
           has_context_(reads_context(parts)) {}
 
     /// Calls `each(row, needed, least)` with every row of a part: the gradients that it computes, and the least that it
-    /// may have to compute where the part does not say enough. Returns true where the part's result requires a
-    /// gradient.
+    /// may have to compute where the part does not say enough. Returns what the part leaves.
     template <class Each>
-    constexpr bool visit(const model_part& part, std::uint64_t layer, const given& entering, Each each) const {
+    constexpr carried visit(const model_part& part, std::uint64_t layer, const carried& entering, Each each) const {
         bool some_train = false;
         bool elementwise_trains = false;
         for (const cost_row& row : part.cost.rows()) {
@@ -52,30 +58,37 @@ class gradient_flow {
         if (part.role != part_role::anywhere) {
             // Where in the part a norm or a bias stands is not said: at its start it reaches all that it may reach.
             const bool started = entering.stream || elementwise_trains;
-            const value::set context = entering.context ? value::context : value::set{0};
-            const auto with_stream = [context](bool stream) {
-                return static_cast<value::set>(context | (stream ? value::stream : 0));
-            };
             // An input that is not said is read from the stream, or from the other side where a model has one.
             const bool other_side = entering.context && has_context_;
-            most = {started || some_train, started || other_side || some_train, with_stream(started)};
+            most = {started || some_train, started || other_side || some_train,
+                    carried{.stream = started, .context = entering.context, .time = entering.time}.values()};
             const bool both = entering.stream && (other_side || !has_context_);
-            least = everything_trains_ ? most : values{entering.stream, both, with_stream(entering.stream)};
+            least = everything_trains_ ? most : values{entering.stream, both, entering.values()};
         }
         const bool says_all = most == least;
         most = through(part, layer, most);
         least = says_all ? most : through(part, layer, least);
-        bool result = entering.stream;
+        carried left = entering;
         for (const cost_row& row : part.cost.rows()) {
             const gradients needed = gradients_of(part, layer, row, most);
-            result = result || (needed.output && !is_detached(row.kind));
+            if (needed.output && !is_detached(row.kind)) {
+                const bool is_result = is_product(row.kind) && row.kind != term::scores;
+                left.unnamed =
+                    left.unnamed || (row.flow.writes == 0 && (is_result || states_.trains(part, layer, row)));
+                left.stream = left.stream || row.flow.writes == 0 || (row.flow.writes & ~beside) != 0;
+                left.context = left.context || (row.flow.writes & value::context) != 0;
+                left.time = left.time || (row.flow.writes & value::time) != 0;
+            }
             each(row, with_kernel(row, needed, most),
                  with_kernel(row, says_all ? needed : gradients_of(part, layer, row, least), least));
         }
-        return result;
+        return left;
     }
 
   private:
+    /// The values that a part makes for those after it: its own rows read them as they were before it.
+    static constexpr value::set beside = value::context | value::time;
+
     /// The values of a part that require a gradient.
     struct values {
         bool elementwise = false;  ///< what a norm or a bias is applied to: never the other side itself
@@ -117,7 +130,8 @@ class gradient_flow {
         needed.first = requires_grad(row.flow.reads);
         needed.second = row.flow.also_reads == 0 ? needed.first : requires_grad(row.flow.also_reads);
         needed.weight = states_.state_of(part, layer, row).state == weight_state::trainable;
-        needed.output = needed.first || needed.second || states_.trains(part, layer, row);
+        const bool is_given = row.flow.reads == 0 && row.kind == term::input_linear;  // what it reads is no result
+        needed.output = (!is_given && (needed.first || needed.second)) || states_.trains(part, layer, row);
         return needed;
     }
 
@@ -132,7 +146,7 @@ class gradient_flow {
             grew = false;
             for (const cost_row& row : part.cost.rows()) {
                 const bool reaches = !is_detached(row.kind) && gradients_of(part, layer, row, in).output;
-                const auto more = static_cast<value::set>(reaches ? in.known | row.flow.writes : in.known);
+                const auto more = static_cast<value::set>(reaches ? in.known | (row.flow.writes & ~beside) : in.known);
                 grew = grew || more != in.known;
                 in.known = more;
                 if (is_of_indexer(row.kind) && gradients_of(part, layer, row, in).output) {

@@ -77,15 +77,6 @@ HEADS = ("ForMaskedLM", "Model", "ForSequenceClassification", "ForTokenClassific
          "ForMultipleChoice")
 
 
-def convolved(config, batch, length, fused, kernel):
-    """A convolution over the tokens of each head by itself, and one position more at an even kernel."""
-    if not kernel:
-        return {}
-    products = config.num_hidden_layers * batch * length * config.hidden_size * kernel
-    return {"conv_groups": {"forward": 0, "backward": 2 * products * (config.num_attention_heads - 1),
-                            "why": "the counter takes a depthwise weight gradient as dense"}}
-
-
 def nystromformer(draw):
     length, landmarks = draw.choice([(12, 4), (12, 12), (15, 3), (8, 2)])
     config = dict(encoder(draw), segment_means_seq_len=length, num_landmarks=landmarks,
@@ -185,8 +176,4 @@ def cases(case):
     drawn(case, "longformer", 5, longformer)
 
 
-DIFFERENCES = {
-    "longformer": of_longformer, "led": of_led,
-    "nystromformer": lambda config, batch, length, fused: convolved(config, batch, length, fused, config.conv_kernel_size),
-    "yoso": lambda config, batch, length, fused: convolved(config, batch, length, fused, config.conv_window),
-}
+DIFFERENCES = {"longformer": of_longformer, "led": of_led}

@@ -27,40 +27,7 @@ def positions_of_deberta(config, batch, length, fused):
     }}
 
 
-def weights_of_groups(linears, batch, length):
-    """What the counter adds to the weight gradient of a grouped convolution: `groups` times too much."""
-    return sum((groups - 1) * 2 * batch * length * size for groups, size in linears)
-
-
-WHY_GROUPS = "the counter takes the weight gradient of a grouped convolution as one over all channels"
-
-
-def groups_of_deberta(config, batch, length, fused):
-    h, groups = config.hidden_size, config.conv_groups
-    return {"convolution groups": {
-        "forward": 0, "why": WHY_GROUPS,
-        "backward": weights_of_groups([(groups, h * h * config.conv_kernel_size // groups)], batch, length)}}
-
-
-def groups_of_squeezebert(config, batch, length, fused):
-    h, i = config.hidden_size, config.intermediate_size
-    sizes = ((config.q_groups, h * h), (config.k_groups, h * h), (config.v_groups, h * h),
-             (config.post_attention_groups, h * h), (config.intermediate_groups, h * i), (config.output_groups, h * i))
-    linears = [(groups, size // groups) for groups, size in sizes]
-    return {"convolution groups": {
-        "forward": 0, "why": WHY_GROUPS,
-        "backward": config.num_hidden_layers * weights_of_groups(linears, batch, length)}}
-
-
-def groups_of_convbert(config, batch, length, fused):
-    h = config.hidden_size
-    return {"convolution groups": {
-        "forward": 0, "why": WHY_GROUPS,
-        "backward": config.num_hidden_layers * weights_of_groups([(h, h * config.conv_kernel_size)], batch, length)}}
-
-
-DIFFERENCES = {"deberta": positions_of_deberta, "deberta-v2": positions_of_deberta,
-               "squeezebert": groups_of_squeezebert, "convbert": groups_of_convbert}
+DIFFERENCES = {"deberta": positions_of_deberta, "deberta-v2": positions_of_deberta}
 
 
 def without(config, *names):
@@ -173,7 +140,7 @@ def deberta(case):
     case("deberta-v2/convolution", "DebertaV2ForMaskedLM", **relative, position_buckets=9, conv_kernel_size=3,
          conv_act="gelu", **once)
     case("deberta-v2/convolution-in-groups", "DebertaV2ForMaskedLM", **tiny, conv_kernel_size=5, conv_groups=4,
-         _differences=groups_of_deberta, **once)
+         **once)
 
 
 def others(case):

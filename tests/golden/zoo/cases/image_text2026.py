@@ -115,10 +115,9 @@ def ernie(case):
 
 
 def davit(config, batch, length, fused, grids, encoder_length=0):
-    """DaViT pads each level to whole windows and runs them all; weight gradients of its convolutions, of which each
-    sees one channel, are counted as if all channels saw all."""
+    """DaViT pads each level to whole windows and runs them all."""
     vision = getattr(config, "vision_config", config)
-    linears = cores = convolutions = channels = 0
+    linears = cores = channels = 0
     side = vision.window_size
     for level, (depth, width, groups) in enumerate(zip(vision.depths, vision.embed_dim, vision.num_groups)):
         for _, *axes in grids:
@@ -127,14 +126,11 @@ def davit(config, batch, length, fused, grids, encoder_length=0):
             seen = [sum(piece ** 2 for piece in pieces(axis, side, 0)) for axis in cells]
             linears += depth * 2 * (slots - tokens) * 4 * width * width
             cores += depth * 2 * 2 * width * (slots * side * side - seen[0] * seen[1])
-            convolutions += depth * 4 * (width - 1) * 2 * 9 * width * tokens
             channels += depth * 2 * width * width // groups * tokens
     return {"padded_windows": {"forward": linears + cores, "backward": 2 * linears + (5 if fused else 4) * cores // 2,
                                "why": "every window is whole: cells beyond the border are computed and seen"},
             "plain_channels": {"forward": 0, "backward": -channels if fused else 0,
-                               "why": "attention of channels is not fused: its backward runs QKᵀ no second time"},
-            "conv_groups": {"forward": 0, "backward": convolutions,
-                            "why": "the counter takes a depthwise weight gradient as dense"}}
+                               "why": "attention of channels is not fused: its backward runs QKᵀ no second time"}}
 
 
 def florence(case):

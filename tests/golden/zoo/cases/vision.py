@@ -206,16 +206,6 @@ def windows(config, batch, length, fused, grids):
     return extra
 
 
-def depthwise(config, batch, length, fused, grids):
-    """The weight gradient of a depthwise convolution, counted as if all channels saw all."""
-    backward = 0
-    for level, (depth, width) in enumerate(zip(config.depths, config.hidden_sizes)):
-        cells = sum((height // 2 ** level) * (columns // 2 ** level) for _, height, columns in grids)
-        backward += depth * (width - 1) * 2 * 49 * width * cells
-    return {"conv_groups": {"forward": 0, "backward": backward,
-                            "why": "the counter takes a depthwise weight gradient as dense"}}
-
-
 def hierarchical(case):
     swin = dict(image_size=48, patch_size=4, num_channels=2, embed_dim=12, depths=[1, 2], num_heads=[2, 3],
                 window_size=5, mlp_ratio=3.0)
@@ -273,8 +263,7 @@ def autoencoders(case):
          _feed=clips)
 
 
-DIFFERENCES = {"swin": windows, "swinv2": windows,
-               "convnext": depthwise, "convnextv2": depthwise, "dinov3_convnext": depthwise}
+DIFFERENCES = {"swin": windows, "swinv2": windows}
 
 
 def cases(case):

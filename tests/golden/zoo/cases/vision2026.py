@@ -5,29 +5,6 @@ import feeds
 from cases.vision import contrasted, windows
 
 
-def grouped(config, batch, length, fused, grids):
-    """The weight gradient of a convolution in groups, counted as if every group were read by all."""
-    backward, before, side = 0, config.embedding_size, 1
-    for level, (depth, width) in enumerate(zip(config.depths, config.hidden_sizes)):
-        side *= 2 if level > 0 or config.downsample_in_first_stage else 1
-        groups = max(1, width // config.groups_width)
-        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
-        backward += depth * (groups - 1) * 2 * 9 * width // groups * width * cells
-    return {"conv_groups": {"forward": 0, "backward": backward,
-                            "why": "the counter takes a weight gradient of groups as one over all channels"}}
-
-
-def depthwise(config, batch, length, fused, grids):
-    """The weight gradient of the depthwise convolution in the MLP, counted as dense."""
-    backward, side = 0, 1
-    for level, (depth, width, ratio) in enumerate(zip(config.depths, config.hidden_sizes, config.mlp_ratios)):
-        side *= config.strides[level] if level else 1
-        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
-        backward += depth * (ratio * width - 1) * 2 * 9 * ratio * width * cells
-    return {"conv_groups": {"forward": 0, "backward": backward,
-                            "why": "the counter takes a depthwise weight gradient as dense"}}
-
-
 def whole_windows(config, batch, length, fused, grids):
     """Windows at the border are filled with zeros, which are projected and attended as patches are."""
     sam = hasattr(config, "global_attn_indexes")
@@ -51,20 +28,8 @@ def whole_windows(config, batch, length, fused, grids):
                         "why": "every window is whole, and the zeros that fill it are computed"}}
 
 
-def focal(config, batch, length, fused, grids):
-    """Weight gradients of the depthwise convolutions, counted as dense."""
-    backward = 0
-    for level, (depth, reaches, window) in enumerate(zip(config.depths, config.focal_levels, config.focal_windows)):
-        width, side = config.embed_dim * 2 ** level, 2 ** level
-        cells = sum(-(-height // side) * -(-columns // side) for _, height, columns in grids)
-        kernels = sum((window + 2 * reach) ** 2 for reach in range(reaches))
-        backward += depth * (width - 1) * 2 * kernels * width * cells
-    return {"conv_groups": {"forward": 0, "backward": backward,
-                            "why": "the counter takes a depthwise weight gradient as dense"}}
-
-
-DIFFERENCES = {"focalnet": focal, "sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
-               "segformer": depthwise, "glpn": depthwise, "pvt_v2": depthwise, "regnet": grouped, "donut-swin": windows, "maskformer-swin": windows}
+DIFFERENCES = {"sam_vision_model": whole_windows, "sam_hq_vision_model": whole_windows, "vitdet": whole_windows,
+               "donut-swin": windows, "maskformer-swin": windows}
 
 
 def towers(case):
