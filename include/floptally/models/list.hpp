@@ -225,6 +225,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/albert.page>
 ,
+#include <floptally/models/align.page>
+,
 #include <floptally/models/altclip.page>
 ,
 #include <floptally/models/altclip_text_model.page>
@@ -232,6 +234,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/altclip_vision_model.page>
 ,
 #include <floptally/models/apertus.page>
+,
+#include <floptally/models/apertus1p5_text.page>
 ,
 #include <floptally/models/arcee.page>
 ,
@@ -244,6 +248,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/audioflamingo3.page>
 ,
 #include <floptally/models/audioflamingo3_encoder.page>
+,
+#include <floptally/models/autoformer.page>
 ,
 #include <floptally/models/axk1.page>
 ,
@@ -297,6 +303,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/boltz2.page>
 ,
+#include <floptally/models/bros.page>
+,
 #include <floptally/models/camembert.page>
 ,
 #include <floptally/models/canary.page>
@@ -310,6 +318,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/chinese_clip_text_model.page>
 ,
 #include <floptally/models/chinese_clip_vision_model.page>
+,
+#include <floptally/models/clap.page>
 ,
 #include <floptally/models/clip.page>
 ,
@@ -354,6 +364,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/cosmos3_edge_vision.page>
 ,
 #include <floptally/models/cpmant.page>
+,
+#include <floptally/models/csm.page>
 ,
 #include <floptally/models/ctrl.page>
 ,
@@ -417,6 +429,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/donut-swin.page>
 ,
+#include <floptally/models/dory.page>
+,
 #include <floptally/models/dots1.page>
 ,
 #include <floptally/models/dots3_note_text.page>
@@ -432,6 +446,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/emu3.page>
 ,
 #include <floptally/models/emu3_text_model.page>
+,
+#include <floptally/models/encoder-decoder.page>
 ,
 #include <floptally/models/ernie.page>
 ,
@@ -468,6 +484,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/falcon_mamba.page>
 ,
 #include <floptally/models/flaubert.page>
+,
+#include <floptally/models/flava.page>
 ,
 #include <floptally/models/flex_olmo.page>
 ,
@@ -651,6 +669,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/ibert.page>
 ,
+#include <floptally/models/idefics.page>
+,
 #include <floptally/models/idefics2.page>
 ,
 #include <floptally/models/idefics2_vision.page>
@@ -662,6 +682,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/ijepa.page>
 ,
 #include <floptally/models/imagegpt.page>
+,
+#include <floptally/models/informer.page>
 ,
 #include <floptally/models/inkling_text.page>
 ,
@@ -719,11 +741,15 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/laguna.page>
 ,
+#include <floptally/models/lara_mini.page>
+,
 #include <floptally/models/lasr_ctc.page>
 ,
 #include <floptally/models/lasr_encoder.page>
 ,
 #include <floptally/models/layoutlm.page>
+,
+#include <floptally/models/layoutlmv3.page>
 ,
 #include <floptally/models/led.page>
 ,
@@ -766,6 +792,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/longcat_flash.page>
 ,
 #include <floptally/models/longformer.page>
+,
+#include <floptally/models/longt5.page>
+,
+#include <floptally/models/lxmert.page>
 ,
 #include <floptally/models/m2m_100.page>
 ,
@@ -891,6 +921,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/musicgen.page>
 ,
+#include <floptally/models/musicgen_melody.page>
+,
 #include <floptally/models/mvp.page>
 ,
 #include <floptally/models/nanochat.page>
@@ -918,6 +950,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/olmo_hybrid.page>
 ,
 #include <floptally/models/olmoe.page>
+,
+#include <floptally/models/omniasr.page>
+,
+#include <floptally/models/omniasr_audio.page>
 ,
 #include <floptally/models/openai-gpt.page>
 ,
@@ -953,9 +989,13 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/parakeet_encoder.page>
 ,
+#include <floptally/models/patchtsmixer.page>
+,
 #include <floptally/models/patchtst.page>
 ,
 #include <floptally/models/pegasus.page>
+,
+#include <floptally/models/perceiver.page>
 ,
 #include <floptally/models/persimmon.page>
 ,
@@ -968,6 +1008,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/phi4_multimodal_vision.page>
 ,
 #include <floptally/models/phimoe.page>
+,
+#include <floptally/models/pi0.page>
 ,
 #include <floptally/models/pix2struct.page>
 ,
@@ -1111,6 +1153,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/sapiens2.page>
 ,
+#include <floptally/models/sarvam_mla.page>
+,
+#include <floptally/models/sarvam_moe.page>
+,
 #include <floptally/models/seamless_m4t.page>
 ,
 #include <floptally/models/seamless_m4t_v2.page>
@@ -1150,6 +1196,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/speech-encoder-decoder.page>
 ,
 #include <floptally/models/speech_to_text.page>
+,
+#include <floptally/models/speecht5.page>
 ,
 #include <floptally/models/splinter.page>
 ,
@@ -1193,6 +1241,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/ultrabert.page>
 ,
+#include <floptally/models/ultravbert.page>
+,
 #include <floptally/models/umt5.page>
 ,
 #include <floptally/models/unispeech.page>
@@ -1204,6 +1254,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/video_llama_3.page>
 ,
 #include <floptally/models/video_llama_3_vision.page>
+,
+#include <floptally/models/video_llava.page>
 ,
 #include <floptally/models/videomae.page>
 ,

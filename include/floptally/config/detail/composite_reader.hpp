@@ -19,7 +19,8 @@
 
 namespace floptally::detail::pages {
 
-/// Reads the config of a model with towers: its text as a model of its own, then each tower and its projector.
+/// Reads the config of a model with models inside: its text as a model of its own, then each tower, or the other side
+/// of the text, and its projector.
 class composite_reader {
   public:
     composite_reader(library& pages, const page& read, const fields& config, const read_options& options)
@@ -66,7 +67,9 @@ class composite_reader {
         }
         bool is_first = true;
         for (const owner<slot>& inner : slots_) {
-            if (inner->model->name != "text") {
+            if (inner->model->name == "encoder") {
+                add_encoder(*inner, sum, towers);
+            } else if (inner->model->name != "text") {
                 add_tower(*inner, outer, is_first, sum, towers);
                 is_first = false;
             }
@@ -143,7 +146,11 @@ class composite_reader {
         made.part.suffix = is.suffix;
         made.reader = owner(new model_reader(pages_, pages_.find(found.type, &scope_.of(), is.line), inside,
                                              is.name == "text" ? options_ : read_options{}, &made.part));
-        if (is.name != "text" && made.reader->names().find_block("stem").entry == nullptr) {
+        const bool is_tower = made.reader->names().find_block("stem").entry != nullptr;
+        if (is.name == "encoder" && (is_tower || !made.reader->encoder_page().empty())) {
+            refuse(inside.field("model_type"), {"must be the type of a text of one side, got \"", found.type, "\""});
+        }
+        if (is.name != "encoder" && is.name != "text" && !is_tower) {
             refuse(inside.field("model_type"),
                    {"must be the type of a tower, which reads images or sound, got \"", found.type, "\""});
         }
@@ -192,6 +199,21 @@ class composite_reader {
             }
             sum.towers.push_back(input);
         }
+    }
+    /// Adds a model of texts as the other side of the text, which attends what it makes: its tokens are keys.
+    void add_encoder(slot& model, model_config& sum, std::vector<model_part>& parts) {
+        const model_config made = model.reader->read();
+        for (model_part part : made.parts) {
+            part.cost = part.cost.on_encoder();
+            if (part.role == part_role::layer) {
+                part.name = "encoder";
+                part.role = part_role::encoder;
+            }
+            add(part, sum, parts);
+        }
+        add({.name = "encoder", .role = part_role::encoder, .cost = block_cost(scope_, "encoder_projector")}, sum,
+            parts);
+        sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
     }
     [[nodiscard]] bool has_two_sides() const {
         for (const owner<slot>& model : slots_) {

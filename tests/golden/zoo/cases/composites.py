@@ -58,6 +58,30 @@ def speech(draw):
                 config.encoder, batch, length, fused, audio_frames)}
 
 
+def pair_of_texts(config, batch, length, encoder_length):
+    import torch
+    return {"input_ids": torch.randint(5, config.encoder.vocab_size - 1, (batch, encoder_length)),
+            "decoder_input_ids": torch.randint(5, config.decoder.vocab_size - 1, (batch, length))}
+
+
+def texts(draw):
+    read, made = encoder(draw, "bert", "roberta", "electra", "distilbert"), encoder(draw, "bert", "roberta")
+    if read["model_type"] == "distilbert":
+        read = dict(model_type="distilbert", vocab_size=read["vocab_size"], dim=read["hidden_size"], n_heads=read["num_attention_heads"],
+                    n_layers=read["num_hidden_layers"], hidden_dim=read["intermediate_size"], max_position_embeddings=40)
+    made.update(is_decoder=True, add_cross_attention=True)
+    if draw.place in (2, 5):  # its layers attend another width
+        width = read.get("dim") or read["hidden_size"]
+        made = dict(model_type="trocr", vocab_size=made["vocab_size"], d_model=made["hidden_size"], is_decoder=True,
+                    decoder_attention_heads=made["num_attention_heads"], decoder_layers=2, decoder_ffn_dim=30, pad_token_id=1,
+                    max_position_embeddings=40, cross_attention_hidden_size=width, decoder_layerdrop=0.0)
+    elif draw.flag():
+        made.update(hidden_size=read.get("dim") or read["hidden_size"], num_attention_heads=read.get("n_heads") or read["num_attention_heads"])
+    return {"class": "EncoderDecoderModel", "encoder": read, "decoder": made, "_inputs": pair_of_texts, "_pairs": False,
+            "_shapes": ((2, 11, 5), (3, 7, 9)), "_attention": ("eager",), "_loss": ["logits"]}
+
+
 def cases(case):
+    drawn(case, "encoder-decoder", 8, texts)
     drawn(case, "speech-encoder-decoder", 6, speech)
     drawn(case, "vision-text-dual-encoder", 5, dual)

@@ -3,6 +3,7 @@
 nystromformer, yoso, splinter, longformer, led; visual_bert."""
 
 import feeds
+from cases.linear_attention import gated_delta_net
 from draws import drawn
 
 S, F, I = "sliding_attention", "full_attention", "indexed_attention"
@@ -165,7 +166,123 @@ def visual_bert(draw):
             "_feed": regions, "_attention": ("eager",)}
 
 
+def boxes(config, batch, length):
+    import torch
+    return {"bbox": torch.rand(batch, length, 8)}
+
+
+def bros(draw):
+    config = encoder(draw)
+    heads = draw.size(1, 2, of=2)
+    config.update(num_attention_heads=heads, hidden_size=32 * heads * draw.size(1, 2), dim_bbox=8)
+    return {**classed(draw, "Bros", "Model", "ForTokenClassification"), **config, "_inputs": boxes}
+
+
+def padded_bytes(config, batch, length):
+    import torch
+    return {"inputs": torch.randint(6, config.vocab_size, (batch, length)), "input_ids": None}
+
+
+def perceiver(draw):
+    heads, cross, both, latents = draw.choice([1, 2]), draw.choice([1, 2]), draw.flag(), 4 * draw.size(3, 9)
+    return {**classed(draw, "Perceiver", "ForMaskedLM", "ForSequenceClassification"), "num_latents": draw.size(3, 9),
+            "d_latents": latents, "d_model": 8 * draw.size(2, 5), "num_blocks": draw.size(1, 2),
+            "num_self_attends_per_block": draw.size(1, 3), "num_self_attention_heads": heads, "num_cross_attention_heads": cross,
+            "self_attention_widening_factor": draw.size(1, 3), "cross_attention_widening_factor": draw.size(1, 3),
+            "cross_attention_shape_for_attention": draw.choice(["q", "kv"]), "vocab_size": draw.size(40, 80),
+            "max_position_embeddings": draw.size(11, 20), "num_labels": draw.size(3, 6), "qk_channels": 4 * draw.size(2, 6) if both else None,
+            "v_channels": latents if both else None, "_inputs": padded_bytes, "_pairs": False}
+
+
+def longt5(draw):
+    return {**classed(draw, "LongT5", "ForConditionalGeneration", "Model", "EncoderModel"), "vocab_size": draw.size(50, 90),
+            "d_model": draw.size(9, 30), "d_kv": draw.size(3, 8), "d_ff": draw.size(20, 60), "num_layers": draw.size(1, 3),
+            "num_decoder_layers": draw.size(1, 3), "num_heads": draw.size(2, 4), "local_radius": draw.size(1, 4),
+            "feed_forward_proj": draw.choice(["relu", "gated-gelu"]), "tie_word_embeddings": draw.flag(), "_pairs": False,
+            "_attention": ("eager",)}
+
+
+def of_blocks(config, batch, length, fused, encoder_length=None):
+    """A block of queries meets three of keys, on the padding up to whole blocks too."""
+    length, block = encoder_length or length, config.local_radius + 1
+    pairs = -(-length // block) * block * 3 * block - length ** 2
+    products = 4 * config.num_layers * config.num_heads * config.d_kv * batch * pairs
+    return {"blocks": {"forward": products, "backward": 2 * products,
+                       "why": "blocks are multiplied in place of the square"}}
+
+
+def plain_text(draw):
+    heads = draw.choice([2, 4])
+    return dict(vocab_size=draw.size(50, 90), hidden_size=draw.size(5, 9, of=8), num_attention_heads=heads,
+                num_key_value_heads=draw.choice([1, 2]), head_dim=draw.size(2, 6, of=2), num_hidden_layers=draw.size(2, 6),
+                pad_token_id=0, attention_bias=draw.flag(), tie_word_embeddings=draw.flag())
+
+
+def routed(draw):
+    return dict(moe_intermediate_size=draw.size(9, 30), num_experts_per_tok=draw.size(1, 3))
+
+
+def sarvam_moe(draw):
+    experts, shared, bias = draw.choice(["n_routed_experts", "num_experts"]), draw.choice(["n_shared_experts", "num_shared_experts"]), draw.flag()
+    config = {**plain_text(draw), **routed(draw), experts: draw.size(4, 9), shared: draw.size(1, 2)}
+    if draw.flag():
+        config["use_qkv_bias"] = config.pop("attention_bias")
+    return {**config, "class": draw.turn("Glm4MoeForCausalLM", "Glm4MoeModel"), "intermediate_size": draw.size(40, 90),
+            "first_k_dense_replace": draw.size(0, 2), "use_qk_norm": draw.flag()}
+
+
+def sarvam_mla(draw):
+    experts, shared = draw.choice(["n_routed_experts", "num_experts"]), draw.choice(["n_shared_experts", "num_shared_experts"])
+    config = {**plain_text(draw), **routed(draw), experts: draw.size(4, 9), shared: draw.size(1, 2)}
+    for name in ("num_key_value_heads", "head_dim"):
+        del config[name]
+    return {**config, "class": draw.turn("DeepseekV3ForCausalLM", "DeepseekV3Model"), "intermediate_size": draw.size(40, 90),
+            "first_k_dense_replace": draw.size(0, 2), "q_lora_rank": draw.choice([None, 21]), "kv_lora_rank": draw.size(9, 30),
+            "qk_nope_head_dim": draw.size(3, 7, of=2), "qk_rope_head_dim": draw.size(1, 3, of=4), "v_head_dim": draw.size(5, 20),
+            "_attention": ("eager",)}
+
+
+def dory(draw):
+    config = plain_text(draw)
+    first, last = draw.size(0, 1), draw.size(1, 2)
+    config["num_hidden_layers"] = first + last + draw.size(1, 3)
+    if draw.flag():
+        config["layer_types"] = draw.some(config["num_hidden_layers"], S, F)
+    if draw.flag():
+        config["n_recurrent_layers"] = config["num_hidden_layers"] - first - last
+    return {**config, "class": draw.turn("DoryForCausalLM", "DoryModel"), "intermediate_size": draw.size(40, 90), "mlp_bias": draw.flag(),
+            "sliding_window": draw.size(2, 6), "n_input_layers": first, "n_output_layers": last, "n_recurrent_loops": draw.size(1, 3),
+            "_pairs": False}
+
+
+def lara_mini(draw):
+    config = {**plain_text(draw), **routed(draw)}
+    if draw.flag():
+        config["layer_types"] = draw.some(config["num_hidden_layers"], S, F, "linear_attention")
+    keys = draw.size(1, 2)
+    return {**config, "class": draw.turn("LaraMiniForCausalLM", "LaraMiniModel"), "linear_num_key_heads": keys,
+            "linear_num_value_heads": keys * draw.size(1, 3), "linear_key_head_dim": draw.size(3, 9), "linear_value_head_dim": draw.size(3, 9),
+            "linear_conv_kernel_dim": draw.size(2, 4), "sliding_window": draw.size(2, 6), "num_experts": draw.size(4, 9),
+            "shared_expert_intermediate_size": draw.size(9, 30), "_pairs": False}
+
+
+def apertus(draw):
+    config = plain_text(draw)
+    kept = draw.turn(None, 21, None)
+    return {**config, "class": draw.turn("Apertus1p5TextForCausalLM", "Apertus1p5TextForCausalLM", "Apertus1p5TextModel"),
+            "intermediate_size": draw.size(40, 90), "output_vocab_size": kept,
+            "tie_word_embeddings": config["tie_word_embeddings"] and kept is None}
+
+
 def cases(case):
+    drawn(case, "apertus1p5_text", 5, apertus)
+    drawn(case, "sarvam_moe", 5, sarvam_moe)
+    drawn(case, "sarvam_mla", 5, sarvam_mla)
+    drawn(case, "dory", 6, dory)
+    drawn(case, "lara_mini", 6, lara_mini)
+    drawn(case, "longt5", 6, longt5)
+    drawn(case, "bros", 4, bros)
+    drawn(case, "perceiver", 8, perceiver)
     drawn(case, "visual_bert", 4, visual_bert)
     drawn(case, "led", 6, led)
     drawn(case, "dots3_note_text", 12, dots3)
@@ -176,4 +293,4 @@ def cases(case):
     drawn(case, "longformer", 5, longformer)
 
 
-DIFFERENCES = {"longformer": of_longformer, "led": of_led}
+DIFFERENCES = {"lara_mini": gated_delta_net, "longformer": of_longformer, "led": of_led, "longt5": of_blocks}

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Series of numbers and of steps, of sizes that are drawn at random: timesfm and its kin, patchtst, time_series_transformer,
-decision_transformer."""
+"""Series of numbers and of steps, of sizes that are drawn at random: timesfm and its kin, patchtst, patchtsmixer,
+time_series_transformer, informer, autoformer, decision_transformer."""
 
 import feeds
 from draws import drawn
@@ -135,7 +135,55 @@ def patchtst(draw):
             "_attention": ("eager",)}
 
 
+def informer(draw):
+    return {**renamed(time_series(draw), "Informer"), "attention_type": draw.turn("prob", "prob", "full"),
+            "sampling_factor": draw.size(1, 3), "distil": draw.turn(True, True, False, True), "context_length": draw.size(3, 24)}
+
+
+def autoformer(draw):
+    config = renamed(time_series(draw), "Autoformer")
+    past = draw.size(5, 12)
+    if config["class"] == "AutoformerModel":
+        config["_loss"] = ["last_hidden_state", "trend"]
+    return {**config, "context_length": past, "label_length": draw.size(2, past - 1), "moving_average": draw.choice([3, 5]),
+            "autocorrelation_factor": 1}
+
+
+def renamed(config, prefix):
+    return {**config, "class": config["class"].replace("TimeSeriesTransformer", prefix)}
+
+
+@feeds.feed(2, 3)
+def patches_of_channels(model, batch):
+    """patchtsmixer: a run is a number of series, whose tokens are the patches of all channels."""
+    import torch
+    config = model.config
+    inputs = {"past_values": torch.randn(batch, config.context_length, config.num_input_channels)}
+    return inputs, {"lengths": [config.num_patches * config.num_input_channels] * batch, "grids": []}
+
+
+def patchtsmixer(draw):
+    kind = draw.turn("ForPrediction", "Model", "ForPretraining", "ForTimeSeriesClassification", "ForRegression")
+    heads, side = draw.size(2, 4), draw.size(2, 5)
+    output = {"ForPrediction": ["prediction_outputs"], "Model": ["last_hidden_state"], "ForPretraining": ["prediction_outputs"],
+              "ForTimeSeriesClassification": ["prediction_outputs"], "ForRegression": ["regression_outputs"]}[kind]
+    return {"class": "PatchTSMixer" + kind, "num_input_channels": draw.size(1, 4), "patch_length": side,
+            "patch_stride": draw.size(1, side), "context_length": side * draw.size(3, 6), "d_model": heads * draw.size(2, 5, of=2),
+            "self_attn_heads": heads, "self_attn": draw.flag(), "num_layers": draw.size(1, 3), "expansion_factor": draw.size(1, 3),
+            "mode": draw.choice(["mix_channel", "common_channel"]), "gated_attn": draw.flag(),
+            "norm_mlp": draw.choice(["BatchNorm", "LayerNorm"]), "use_positional_encoding": draw.flag(),
+            "positional_encoding_type": draw.choice(["random", "sincos"]), "scaling": {3: "std", 4: False, 8: None, 9: "mean"}.get(draw.place, True),
+            "loss": draw.turn("mse", "nll"),
+            "distribution_output": {5: "student_t", 9: "normal"}.get(draw.place, draw.choice(["student_t", "negative_binomial"])),
+            "prediction_length": draw.size(2, 6), "num_targets": draw.size(1, 5),
+            "head_aggregation": None if draw.place in (3, 9) else draw.choice(["max_pool", "use_last", "avg_pool"]), "_feed": patches_of_channels, "_loss": output,
+            "_attention": ("eager",)}
+
+
 def cases(case):
+    drawn(case, "patchtsmixer", 14, patchtsmixer)
+    drawn(case, "informer", 8, informer)
+    drawn(case, "autoformer", 6, autoformer)
     drawn(case, "timesfm", 4, timesfm)
     drawn(case, "timesfm2_5", 6, timesfm2_5)
     drawn(case, "decision_transformer", 3, decision)
