@@ -27,6 +27,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/AutoencoderKLCogVideoX.page>
 ,
+#include <floptally/models/AutoencoderKLCosmos.page>
+,
 #include <floptally/models/AutoencoderKLFlux2.page>
 ,
 #include <floptally/models/AutoencoderKLHunyuanImage.page>
@@ -39,11 +41,23 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/AutoencoderKLKVAE.page>
 ,
+#include <floptally/models/AutoencoderKLKVAEAudio.page>
+,
+#include <floptally/models/AutoencoderKLKVAEVideo.page>
+,
+#include <floptally/models/AutoencoderKLLTX2Audio.page>
+,
+#include <floptally/models/AutoencoderKLLTX2Video.page>
+,
+#include <floptally/models/AutoencoderKLLTXVideo.page>
+,
 #include <floptally/models/AutoencoderKLMagvit.page>
 ,
 #include <floptally/models/AutoencoderKLMochi.page>
 ,
 #include <floptally/models/AutoencoderKLQwenImage.page>
+,
+#include <floptally/models/AutoencoderKLQwenImage21.page>
 ,
 #include <floptally/models/AutoencoderKLTemporalDecoder.page>
 ,
@@ -142,6 +156,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/Lumina2Transformer2DModel.page>
 ,
 #include <floptally/models/LuminaNextDiT2DModel.page>
+,
+#include <floptally/models/MMAudioVAE.page>
 ,
 #include <floptally/models/MiniMaxMusic3Vocoder.page>
 ,
@@ -446,6 +462,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/emu3.page>
 ,
 #include <floptally/models/emu3_text_model.page>
+,
+#include <floptally/models/encodec.page>
 ,
 #include <floptally/models/encoder-decoder.page>
 ,
@@ -1031,6 +1049,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/pp_chart2table.page>
 ,
+#include <floptally/models/pp_lcnet.page>
+,
+#include <floptally/models/pp_lcnet_v3.page>
+,
 #include <floptally/models/pvt.page>
 ,
 #include <floptally/models/pvt_v2.page>
@@ -1209,6 +1231,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/step3p7.page>
 ,
+#include <floptally/models/superpoint.page>
+,
+#include <floptally/models/swiftformer.page>
+,
 #include <floptally/models/swin.page>
 ,
 #include <floptally/models/swinv2.page>
@@ -1249,7 +1275,15 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/unispeech-sat.page>
 ,
+#include <floptally/models/univnet.page>
+,
 #include <floptally/models/vaultgemma.page>
+,
+#include <floptally/models/vibevoice_acoustic_tokenizer.page>
+,
+#include <floptally/models/vibevoice_acoustic_tokenizer_decoder.page>
+,
+#include <floptally/models/vibevoice_acoustic_tokenizer_encoder.page>
 ,
 #include <floptally/models/video_llama_3.page>
 ,

@@ -341,8 +341,209 @@ def MiniMaxMusic3Vocoder(choose):
     return config, inputs
 
 
+def in_time(frames_of, channels, side, conditioned):
+    """Inputs of a clip, and the time that a decoder is told."""
+    inner = whole(channels, side, frames_of)
+
+    def inputs(choose, model):
+        made = inner(choose, model)
+        if conditioned:
+            made["temb"] = torch.rand(len(made["grids"]))
+        return made
+
+    return inputs
+
+
+def ltx_decoder(choose, conditioned):
+    """Of a decoder whose levels may each widen before they double: which wants what came to be as wide."""
+    levels = choose.randint(1, 4)
+    widths, factors, scaling = [], [], []
+    came = 8 * choose.randint(1, 3)
+    for level in range(levels):
+        factor = choose.choice([1, 1, 2])
+        scales = factor == 2 or flag(choose)
+        width = came if factor == 2 or level == 0 or conditioned else 8 * choose.randint(1, 3)
+        widths.append(width)
+        factors.append(factor)
+        scaling.append(scales)
+        came = width // factor
+        if came % 8:
+            break
+    turned = lambda values: values[::-1]
+    layers = [choose.randint(1, 2) for _ in range(len(widths) + 1)]
+    noise = [flag(choose) for _ in layers] if all(a == b for a, b in zip(widths, widths[1:])) and set(factors) == {1} else [False] * len(layers)
+    return dict(decoder_block_out_channels=turned(widths), upsample_factor=turned(factors), decoder_layers_per_block=layers,
+                decoder_spatio_temporal_scaling=turned(scaling), decoder_inject_noise=noise, upsample_residual=[False] * len(widths))
+
+
+def AutoencoderKLLTXVideo(choose):
+    levels, folds, conditioned = choose.randint(1, 3), flag(choose), choose.randint(0, 2) == 0
+    widths = [8 * choose.randint(1, 3) for _ in range(levels + folds)]
+    kinds = [choose.choice(["conv", "spatial", "temporal", "spatiotemporal"]) for _ in range(levels)]
+    if folds:
+        widths = [8]
+        for kind in kinds:
+            widths.append(widths[-1] * (1 if kind == "conv" else choose.randint(1, 2)))
+    config = dict(in_channels=choose.randint(1, 3), out_channels=choose.randint(1, 3), latent_channels=choose.randint(2, 5),
+                  block_out_channels=widths, layers_per_block=[choose.randint(1, 2) for _ in range(levels + 1)],
+                  down_block_types=["LTXVideo095DownBlock3D" if folds else "LTXVideoDownBlock3D"] * (levels + folds),
+                  downsample_type=kinds if folds else ["conv"] * levels, timestep_conditioning=conditioned,
+                  spatio_temporal_scaling=[folds or flag(choose) for _ in range(levels)], patch_size=choose.choice([1, 2]),
+                  **ltx_decoder(choose, conditioned))
+    side = config["patch_size"] * 2 ** levels
+    return config, in_time(lambda choose: 1 + 2 ** levels * choose.randint(0, 2), config["in_channels"], side, conditioned)
+
+
+def AutoencoderKLLTX2Video(choose):
+    config, _ = AutoencoderKLLTXVideo(choose)
+    conditioned, levels = flag(choose), choose.randint(1, 3)
+    widths, kinds = [config["latent_channels"]], []
+    for _ in range(levels):
+        kinds.append(choose.choice(["conv", "spatial", "temporal", "spatiotemporal"]))
+        widths.append(widths[-1] * (1 if kinds[-1] == "conv" else choose.randint(1, 2)))
+    widths = [8 * width for width in widths]
+    config.update(ltx_decoder(choose, conditioned), latent_channels=widths[0], block_out_channels=widths[1:], downsample_type=kinds,
+                  down_block_types=["LTX2VideoDownBlock3D"] * levels, timestep_conditioning=conditioned,
+                  layers_per_block=[choose.randint(1, 2) for _ in range(levels + 1)],
+                  spatio_temporal_scaling=True if flag(choose) else [True] * levels)
+    ups = len(config["upsample_factor"])
+    config.update(decoder_spatio_temporal_scaling=True if flag(choose) else [True] * ups, upsample_residual=False,
+                  upsample_type=[choose.choice(["spatial", "temporal", "spatiotemporal"]) for _ in range(ups)],
+                  decoder_spatial_padding_mode="zeros")
+    if not any(config["decoder_inject_noise"]):
+        config["decoder_inject_noise"] = False
+    side = config["patch_size"] * 2 ** levels
+    return config, in_time(lambda choose: 1 + 2 ** levels * choose.randint(0, 2), config["in_channels"], side, conditioned)
+
+
+def wavelets(channels, cells, halvings, padded):
+    """What filters of two numbers multiply, along frames, rows and columns, that make patches of pixels or pixels of patches."""
+    work, more = 0, 1 if padded else 0
+    t, h, w = cells
+    for _ in range(halvings):
+        t, h, w = t // 2, h // 2, w // 2
+        work += channels * 4 * t * (2 * (2 * h + more) * (2 * w + more) + 4 * h * (2 * w + more) + 8 * h * w)
+        channels *= 8
+    return work
+
+
+def AutoencoderKLCosmos(choose):
+    levels, patch = choose.randint(1, 4), choose.choice([1, 2, 4])
+    ratio = lambda most=2: patch * 2 ** choose.randint(0, most)
+    widths = lambda: [8 * choose.randint(1, 3) for _ in range(levels + 1)]
+    resolution = 64
+    config = dict(in_channels=choose.randint(1, 3), out_channels=choose.randint(1, 3), latent_channels=choose.randint(2, 5),
+                  encoder_block_out_channels=widths(), decode_block_out_channels=widths(), num_layers=choose.randint(1, 2),
+                  attention_resolutions=[resolution // patch // 2 ** choose.randint(0, levels)], resolution=resolution,
+                  patch_size=patch, patch_type=choose.choice(["haar", "rearrange"]), spatial_compression_ratio=ratio(most=choose.randint(0, 2)),
+                  temporal_compression_ratio=ratio(most=choose.randint(0, 2)))
+
+    def inputs(choose, model):
+        # Two clips of several frames: of fewer, some of the attentions run as plain products.
+        side, slow = config["spatial_compression_ratio"], config["temporal_compression_ratio"]
+        t, h, w = 1 + slow * choose.randint(1, 2), side * choose.randint(2, 3), side * choose.randint(2, 3)
+        return dict(grids=[[t, h, w]] * 2, sample=torch.randn(2, config["in_channels"], t, h, w), differences=seen_by(model, t, h, w))
+
+    def seen_by(model, t, h, w):
+        """What runs beside the count, from the shapes of the cells that the temporal attentions see."""
+        masked, cells = 0, {}
+
+        def see(module, given):
+            cells[module] = given[0].shape
+
+        hooks = [one.register_forward_pre_hook(see) for name, one in model.named_modules()
+                 if name.rpartition(".temp_attentions.")[2].isdigit() or name == "decoder.conv_out"]
+        with torch.no_grad():
+            model(torch.zeros(2, config["in_channels"], t, h, w))
+        for hook in hooks:
+            hook.remove()
+        _, _, frames, rows, columns = cells.pop(model.decoder.conv_out)
+        for _, width, f, r, c in cells.values():
+            masked += 2 * 4 * width * r * c * (f * (f - 1) // 2)
+        steps = int(math.log2(patch)) if config["patch_type"] == "haar" else 0
+        made = 2 * wavelets(config["out_channels"], (frames * patch, rows * patch, columns * patch), steps, False)
+        return {"causal_mask": {"forward": masked, "backward": masked * 5 // 2,
+                                "why": "the kernel gets a mask of frames; the counter takes all pairs"},
+                "wavelets": {"forward": 2 * wavelets(config["in_channels"], (t - 1 + patch, h, w), steps, True) + made, "backward": made,
+                             "why": "fixed filters of pixels run as convolutions"}}
+
+    return config, inputs
+
+
+def AutoencoderKLLTX2Audio(choose):
+    axis = choose.choice(["none", "width", "height", "none", "width-compatibility", "width"])
+    grouped = axis == "none" and flag(choose)
+    mults = [choose.randint(1, 3) for _ in range(choose.randint(1, 3))]
+    side = 2 ** (len(mults) - 1)
+    config = dict(base_channels=32 if grouped else 4 * choose.randint(1, 3), output_channels=choose.randint(1, 3), ch_mult=mults,
+                  num_res_blocks=choose.randint(1, 2), attn_resolutions=choose.choice([None, [16], [32, 8]]), resolution=32,
+                  in_channels=choose.randint(1, 3), latent_channels=choose.randint(2, 5), causality_axis=axis, norm_type="group" if grouped else "pixel",
+                  mid_block_add_attention=flag(choose), mel_bins=choose.randint(side, 3 * side + 1))
+
+    def inputs(choose, model):
+        batch, frames = choose.randint(1, 2), choose.randint(2 * side, 4 * side + 1)
+        return dict(audio_frames=[frames] * batch, sample=torch.randn(batch, config["in_channels"], frames, config["mel_bins"]))
+
+    return config, inputs
+
+
+def AutoencoderKLKVAEVideo(choose):
+    mults = [choose.randint(1, 2) for _ in range(choose.randint(1, 3))]
+    times = choose.choice([1, 2, 4])
+    config = dict(ch=32, ch_mult=mults, num_res_blocks=choose.randint(1, 2), in_channels=choose.randint(1, 3), out_ch=choose.randint(1, 3),
+                  z_channels=choose.randint(2, 5), temporal_compress_times=times)
+    side = 2 ** (len(mults) - 1)
+    if side < times:
+        config["temporal_compress_times"] = side
+    return config, whole(config["in_channels"], 2 * side, lambda choose: choose.choice([1, 5, 9, 17, 25]), most=1)
+
+
+def AutoencoderKLQwenImage21(choose):
+    config, _ = AutoencoderKLWan(choose)
+    if flag(choose):
+        config.update(dim_mult=[1, 2, 2, 4, 4], temperal_downsample=[False, True, True, True])
+    levels, base = len(config["dim_mult"]), config["base_dim"]
+    timed = config["temperal_downsample"]
+    widths = [base * mult for mult in config["dim_mult"]]
+    up_widths = [(config["decoder_base_dim"] or base) * mult for mult in config["dim_mult"]]
+    idle = sum(w * w + w for w, time in zip(widths, timed) if time) + sum(2 * w * w + 2 * w for w, time in zip(up_widths[1:], timed) if time)
+    config["_unused"] = {"time_conv": {"count": idle, "why": "a picture has one frame"}} if idle else {}
+    side = 2 ** (levels - 1) * (config["patch_size"] or 1)
+    return config, whole(3, side, lambda choose: 1)
+
+
+def waveform(channels, least):
+    """Inputs of a run: clips of so many samples, to thrice as many."""
+    def inputs(choose, model):
+        batch, frames = choose.randint(1, 2), choose.randint(least, 3 * least)
+        shape = (batch, channels, frames) if channels else (batch, frames)
+        return dict(audio_frames=[frames] * batch, sample=torch.randn(shape))
+
+    return inputs
+
+
+def MMAudioVAE(choose):
+    n_fft = choose.randint(12, 24)
+    hop = choose.randint(4, n_fft // 2)
+    config = dict(mel_bins=choose.randint(2, 6), latent_channels=choose.randint(2, 5), hidden_channels=4 * choose.randint(1, 3),
+                  channel_multipliers=[choose.randint(1, 3) for _ in range(choose.randint(1, 3))], layers_per_block=choose.randint(1, 2),
+                  n_fft=n_fft, hop_length=hop, sample_rate=8000)
+    return config, waveform(None, 3 * n_fft)
+
+
+def AutoencoderKLKVAEAudio(choose):
+    levels, heads = choose.randint(1, 3), choose.randint(1, 3)
+    rates = [choose.randint(2, 5) for _ in range(levels)]
+    config = dict(encoder_dim=choose.randint(2, 5), encoder_rates=rates, latent_dim=8 * heads, codebook_dim=choose.randint(2, 5),
+                  decoder_dim=2 ** levels * choose.randint(1, 3), decoder_rates=rates[::-1], num_channels=choose.randint(1, 2),
+                  attn_num_heads=heads)
+    return config, waveform(config["num_channels"], 2 * math.prod(rates))
+
+
 LongCatAudioDiTVae.draws = 8
 # More draws, where some ways of a page are seldom taken.
 AutoencoderDC.draws = AutoencoderKLHunyuanVideo.draws = AutoencoderKLMagvit.draws = AutoencoderKLWan.draws = 8
+AutoencoderKLLTXVideo.draws = AutoencoderKLLTX2Video.draws = 10
+AutoencoderKLCosmos.draws = AutoencoderKLLTX2Audio.draws = 13
 
 CLASSES = [name for name, value in list(globals().items()) if name[0].isupper() and callable(value)]
