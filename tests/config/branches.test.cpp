@@ -38,6 +38,9 @@ namespace pages = floptally::detail::pages;
 constexpr const char* remote =
     "the class is code beside the checkpoint, which cannot be run here, and the published files all say it so";
 
+constexpr const char* by_default =
+    "a backbone, or levels, that the config leaves to its class: tests/config/tower_types.test.cpp has its parameters";
+
 constexpr const char* of_kernels =
     "its class runs on kernels of a GPU alone; tests/python/test_adopt_rl.py has the class or the golden that does the "
     "same";
@@ -411,6 +414,11 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
         {"deepseek_v4:48 line", "likewise"},
         {"AutoencoderDC:63 require no", "no list inside a list is tried"},
         {"segformer:58 or right no", refused},
+        {"base.pyramid:459 ? yes", by_default},
+        {"deformable_detr:9 ? no", by_default},
+        {"deformable_detr:9 ? yes", by_default},
+        {"rf_detr:9 ?? null", by_default},
+        {"rf_detr_dinov2:7 ?? null", by_default},
         {"vipllava:13 and right no", "towers of a class token see images of one size, but for a user's"},
     };
     std::string said;
@@ -439,9 +447,28 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
           "{'model_type': 'segformer', 'patch_sizes': [7, 4, 3, 3]}",
           "{'model_type': 'sam', 'mask_decoder_config': {'hidden_size': 12}, 'prompt_encoder_config': "
           "{'hidden_size': 12}, 'vision_config': {'output_channels': 12, 'num_pos_feats': 6}}",
-          "{'model_type': 'glm4v', 'hidden_size': 7}", "{'model_type': 'glm4v', 'intermediate_size': 7}",
-          "{'model_type': 'glm4v', 'num_attention_heads': 7}", "{'model_type': 'glm4v', 'num_hidden_layers': 7}",
+          "{'model_type': 'glm4v', 'hidden_size': 7}",
+          "{'model_type': 'glm4v', 'intermediate_size': 7}",
+          "{'model_type': 'glm4v', 'num_attention_heads': 7}",
+          "{'model_type': 'glm4v', 'num_hidden_layers': 7}",
           "{'model_type': 'glm4v', 'num_key_value_heads': 7}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'textnet'}}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'depths': [1, 1, 1], 'hidden_sizes': "
+          "[8, 16, 32]}}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_features': []}}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_features': ['stage3', "
+          "'stage4']}}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_features': ['stage2', 'stage4', "
+          "'stage3']}}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_indices': [1, 2, 3, 5]}}",
+          "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_indices': [0, 1, 2, 3, 4]}}",
+          "{'model_type': 'rt_detr', 'backbone_config': {'model_type': 'rt_detr_resnet', 'out_indices': [3, 4]}}",
+          "{'model_type': 'mask2former', 'backbone_config': {'model_type': 'convnext', 'out_indices': [1, 2, 3, 4]}}",
+          "{'model_type': 'maskformer', 'backbone_config': {'model_type': 'convnext', 'out_indices': [1, 2, 3, 4]}}",
+          "{'model_type': 'mask2former', 'backbone_config': {'model_type': 'swin', 'out_indices': [3, 4]}}",
+          "{'model_type': 'maskformer', 'backbone_config': {'model_type': 'swin', 'out_indices': [3, 4]}}",
+          "{'model_type': 'mask2former', 'backbone_config': {'model_type': 'swin', 'depths': [2, 2], 'num_heads': [3, "
+          "6]}}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'linear_dim': 5}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'attention_dim': 5}",
           "{'model_type': 'hstu', 'hidden_size': 7, 'num_layers': 2, 'num_attention_heads': 3, 'dim_per_head': 5, "

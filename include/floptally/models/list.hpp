@@ -387,6 +387,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/cwm.page>
 ,
+#include <floptally/models/d_fine.page>
+,
+#include <floptally/models/dab-detr.page>
+,
 #include <floptally/models/dac.page>
 ,
 #include <floptally/models/data2vec-audio.page>
@@ -421,6 +425,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/deepseek_vl.page>
 ,
+#include <floptally/models/deformable_detr.page>
+,
 #include <floptally/models/deit.page>
 ,
 #include <floptally/models/depth_anything.page>
@@ -453,6 +459,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/dpr.page>
 ,
+#include <floptally/models/dpt.page>
+,
 #include <floptally/models/efficientnet.page>
 ,
 #include <floptally/models/electra.page>
@@ -466,6 +474,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/encodec.page>
 ,
 #include <floptally/models/encoder-decoder.page>
+,
+#include <floptally/models/eomt.page>
+,
+#include <floptally/models/eomt_dinov3.page>
 ,
 #include <floptally/models/ernie.page>
 ,
@@ -825,6 +837,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/markuplm.page>
 ,
+#include <floptally/models/mask2former.page>
+,
+#include <floptally/models/maskformer.page>
+,
 #include <floptally/models/maskformer-swin.page>
 ,
 #include <floptally/models/mbart.page>
@@ -838,6 +854,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/metaclip_2_text_model.page>
 ,
 #include <floptally/models/metaclip_2_vision_model.page>
+,
+#include <floptally/models/mgp-str.page>
 ,
 #include <floptally/models/mimo.page>
 ,
@@ -1053,6 +1071,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/pp_lcnet_v3.page>
 ,
+#include <floptally/models/prompt_depth_anything.page>
+,
 #include <floptally/models/pvt.page>
 ,
 #include <floptally/models/pvt_v2.page>
@@ -1155,6 +1175,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/resnet.page>
 ,
+#include <floptally/models/rf_detr.page>
+,
+#include <floptally/models/rf_detr_dinov2.page>
+,
 #include <floptally/models/roberta.page>
 ,
 #include <floptally/models/roberta-prelayernorm.page>
@@ -1162,6 +1186,12 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/roc_bert.page>
 ,
 #include <floptally/models/roformer.page>
+,
+#include <floptally/models/rt_detr.page>
+,
+#include <floptally/models/rt_detr_resnet.page>
+,
+#include <floptally/models/rt_detr_v2.page>
 ,
 #include <floptally/models/rwkv.page>
 ,
@@ -1237,6 +1267,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/swin.page>
 ,
+#include <floptally/models/swin2sr.page>
+,
 #include <floptally/models/swinv2.page>
 ,
 #include <floptally/models/t5.page>
@@ -1276,6 +1308,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/unispeech-sat.page>
 ,
 #include <floptally/models/univnet.page>
+,
+#include <floptally/models/upernet.page>
 ,
 #include <floptally/models/vaultgemma.page>
 ,

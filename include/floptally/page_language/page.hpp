@@ -140,6 +140,7 @@ struct inner_model {
     std::string_view page;       ///< where its config does not say a type
     std::string_view absent{};   ///< where there is no such config; empty: `page` with its defaults
     std::string_view older{};    ///< a type that older files give it, which is `page`
+    std::string_view side{};     ///< a type's page of that side comes before its own: "backbone" of "swin.backbone"
     std::string_view ignores{};  ///< a key that changes nothing here
     std::string_view suffix{};   ///< of its class; empty: the page's first
     bool always = false;         ///< `page`, whatever type its config says

@@ -34,7 +34,7 @@ Options:
     _feed=feeds.pixels     a model with a vision or audio tower: the function of feeds.py that makes its inputs
     _samples=(run, run)    the runs of such a case, in place of the feed's own; feeds.py says what a run is
     _kwargs={...}          further arguments of forward
-    _loss=["logits"]       the outputs that are summed, of a list each; default: all logits, else last_hidden_state
+    _loss=["logits"]       the outputs that are summed, of a list or an object each; default: all logits, else last_hidden_state
     _class="Name"          build this class, whatever the config says
     _choices=True          input is (1, batch, length)
     _dropout=True          keep dropout and layerdrop as the config has them
@@ -377,6 +377,13 @@ def extras(shapes):
     return {name: value for name, value in shapes.items() if name not in ("batch", "length", "lengths")}
 
 
+def leaves(value):
+    """The tensors of lists and objects."""
+    if isinstance(value, dict):
+        value = list(value.values())
+    return [one for several in value for one in leaves(several)] if isinstance(value, (list, tuple)) else [value]
+
+
 def run(item, built, attention, shape):
     options = item["options"]
     model = build(item, built, attention)
@@ -392,7 +399,7 @@ def run(item, built, attention, shape):
         outputs = model(**inputs)
     names = options.get("loss") or [name for name in OUTPUTS if outputs.get(name) is not None] or ["last_hidden_state"]
     made = [outputs[name] for name in names]
-    loss = sum(one.sum() for several in made for one in (several if isinstance(several, (list, tuple)) else [several]))
+    loss = sum(one.sum() for one in leaves(made))
     with FlopCounterMode(display=False) as backward:
         loss.backward()
     operators = {"forward": counts(forward), "backward": counts(backward)}

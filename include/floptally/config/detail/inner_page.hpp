@@ -53,6 +53,10 @@ struct config_inside {
         if (!pages.has(found.type)) {
             refuse(inside.field("model_type"), {"unknown type \"", found.type, "\"", pages.nearest_hint(found.type)});
         }
+        const std::string side = text_of({found.type, ".", is.side});
+        if (!is.side.empty() && pages.has(side)) {
+            found.type = pages.find(side).name;
+        }
     }
     return found;
 }

@@ -279,12 +279,15 @@ class page_parser {
                 made.absent = from.required_name("the name of a page");
             } else if (from.take("older")) {
                 made.older = from.required_name("a type");
+            } else if (from.take("side")) {
+                made.side = from.required_word("what follows a type in the name of a page");
             } else if (from.take("ignores")) {
                 made.ignores = from.required_word("the name of a key");
             } else if (from.take("class")) {
                 made.suffix = from.required_word("the rest of a class's name");
             } else {
-                from.fail({"expected always, flat, optional, absent, older, ignores or class before ", from.next()});
+                from.fail(
+                    {"expected always, flat, optional, absent, older, side, ignores or class before ", from.next()});
             }
         }
         page_.inner.push_back(made);
