@@ -12,6 +12,7 @@
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+#include "refusal_of.hpp"
 
 namespace tally_words_test {
 namespace {
@@ -116,7 +117,7 @@ TEST_CASE("A reduction's message stands as docs/parallel.md says") {
     const std::vector<u64> sent = sum.message(std::vector<u64>{value});
     const u64 all = weight(0, 2) * weight(1, 0) * weight(2, 1) * weight(3, 0);
     CHECK(sent == std::vector<u64>{1, all, 0, 0, value & 0xFFFF'FFFFU, value >> 32U, value * weight(0, 2)});
-    const std::vector<u64> refused = sum.refusal();
+    const std::vector<u64> refused = refusal_of(sum);
     CHECK((refused[2] == 1 && refused[3] == 5 && refused.size() == sent.size()));
 }
 

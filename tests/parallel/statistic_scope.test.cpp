@@ -17,6 +17,7 @@
 #include "catch2.hpp"
 #include "error_of.hpp"
 #include "layouts.hpp"
+#include "refusal_of.hpp"
 
 namespace statistic_scope_test {
 namespace {
@@ -98,7 +99,7 @@ std::vector<std::vector<std::uint64_t>> messages(const statistic_scope& declared
         try {
             sent.push_back(sum.message(std::span(&values[rank], 1)));
         } catch (const floptally::error&) {
-            sent.push_back(sum.refusal());
+            sent.push_back(refusal_of(sum));
         }
     }
     return sent;
