@@ -120,7 +120,7 @@ TEST_CASE("M7: any config can be frozen and adapted") {
         const breakdown frozen = work({.recomputed = recompute::full, .weights = {{"*", weight_state::frozen}}});
         CHECK(frozen.total(view::executed) == whole.get(view::executed, phase::forward));
 
-        const training_plan adapters{.weights = {{"*", weight_state::lora, 4}}};
+        const training_plan adapters{.weights = {{"*", weight_state::lora, 1}}};
         if (error_of([&] {
                 static_cast<void>(flop_counter(model.parts, conventions::exact, adapters));
             }).starts_with("plan.weights[0]: LoRA needs a weight matrix")) {
