@@ -29,6 +29,17 @@ constexpr void add_products(cost& sum, std::string_view component, std::uint64_t
     product.add_state(component, multiply_adds);
     sum += product.over(units);
 }
+/// The core of an attention whose queries, keys and values have one head_dim.
+constexpr void add_core(cost& sum, std::string_view component, std::uint64_t num_heads, std::uint64_t head_dim,
+                        const rule& pairs) {
+    sum.add(component, attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim}, pairs);
+}
+/// Features of all heads together.
+[[nodiscard]] constexpr std::uint64_t width_of_heads(std::uint64_t num_heads, std::uint64_t head_dim,
+                                                     std::string_view component) {
+    require_positive(num_heads, "num_heads");
+    return checked(num_heads, component) * head_dim;
+}
 
 }  // namespace detail
 
@@ -61,13 +72,11 @@ struct triangle_attention {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        require_positive(num_heads, "num_heads");
-        const std::uint64_t width = checked(num_heads, "pairs.core") * head_dim;
+        const std::uint64_t width = detail::width_of_heads(num_heads, head_dim, "pairs.core");
         floptally::cost sum;
         detail::add_matrices(sum, "pairs.bias", where.hidden_size, num_heads, 1, unit::powers(2));
         detail::add_matrices(sum, "pairs.qkv", where.hidden_size, width, 4, unit::powers(2));
-        sum.add("pairs.core", attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim},
-                unit::powers(3));
+        detail::add_core(sum, "pairs.core", num_heads, head_dim, unit::powers(3));
         detail::add_matrices(sum, "pairs.output", width, where.hidden_size, 1, unit::powers(2));
         elementwise.add_to(sum);
         return sum;
@@ -105,8 +114,7 @@ struct pair_weighted_average {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        require_positive(num_heads, "num_heads");
-        const std::uint64_t width = checked(num_heads, "msa.core") * head_dim;
+        const std::uint64_t width = detail::width_of_heads(num_heads, head_dim, "msa.core");
         floptally::cost sum;
         detail::add_matrices(sum, "msa.qkv", where.hidden_size, width, 2, unit::powers(1, 1));
         detail::add_matrices(sum, "msa.bias", pair_size, num_heads, 1, unit::powers(2));
@@ -128,15 +136,13 @@ struct alignment_attention {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        require_positive(num_heads, "num_heads");
-        const std::uint64_t width = checked(num_heads, "msa.core") * head_dim;
+        const std::uint64_t width = detail::width_of_heads(num_heads, head_dim, "msa.core");
         floptally::cost sum;
         detail::add_matrices(sum, "msa.qkv", where.hidden_size, width, 4, unit::powers(1, 1));
         if (pair_size != 0) {
             detail::add_matrices(sum, "msa.bias", pair_size, num_heads, 1, unit::powers(2));
         }
-        sum.add("msa.core", attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim},
-                columns ? unit::powers(1, 2) : unit::powers(2, 1));
+        detail::add_core(sum, "msa.core", num_heads, head_dim, columns ? unit::powers(1, 2) : unit::powers(2, 1));
         detail::add_matrices(sum, "msa.output", width, where.hidden_size, 1, unit::powers(1, 1));
         elementwise.add_to(sum);
         return sum;
@@ -152,13 +158,11 @@ struct pair_biased_attention {
     elementwise_parameters elementwise{};
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
-        require_positive(num_heads, "num_heads");
-        const std::uint64_t width = checked(num_heads, "tokens.core") * head_dim;
+        const std::uint64_t width = detail::width_of_heads(num_heads, head_dim, "tokens.core");
         floptally::cost sum;
         sum.add("tokens.qkv", linear{where.hidden_size, width, 4, 4});
         detail::add_matrices(sum, "tokens.bias", pair_size, num_heads, 1, unit::powers(2));
-        sum.add("tokens.core", attention_core{.num_heads = num_heads, .qk_head_dim = head_dim, .v_head_dim = head_dim},
-                mask::bidirectional());
+        detail::add_core(sum, "tokens.core", num_heads, head_dim, mask::bidirectional());
         sum.add("tokens.output", linear{.in_features = width, .out_features = where.hidden_size});
         elementwise.add_to(sum);
         return sum;
