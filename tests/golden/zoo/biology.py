@@ -198,12 +198,7 @@ def main(folder, *only):
     sys.meta_path.append(StandIns())
     torch.set_num_threads(1)
     path = pathlib.Path(__file__).with_suffix(".json")
-    cases = {one["id"]: one for one in json.loads(path.read_text())} if path.exists() else {}
-    for name in only or CLASSES:
-        for draw in range(DRAWS):
-            one = json.loads(json.dumps(describe(name, draw)))
-            cases[one["id"]] = one
-    diffusion.write(path, cases)
+    diffusion.write(path, diffusion.draw_again(path, only or CLASSES, DRAWS, describe))
 
 
 if __name__ == "__main__":

@@ -93,6 +93,20 @@ def describe(torch, diffusers, counter, name, draw, cases):
     return described
 
 
+def read(path):
+    return {one["id"]: one for one in json.loads(path.read_text())} if path.exists() else {}
+
+
+def draw_again(path, names, draws, describe):
+    """The cases of a file with those of these names drawn again."""
+    cases = read(path)
+    for name in names:
+        for draw in range(draws):
+            one = json.loads(json.dumps(describe(name, draw)))
+            cases[one["id"]] = one
+    return cases
+
+
 def write(path, after):
     lines = [json.dumps(after[key], separators=(",", ":")) for key in sorted(after)]
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
@@ -123,7 +137,7 @@ def main(arguments):
         cases = importlib.import_module(path.stem)
         chosen = [name for name in cases.CLASSES if not only or name in only]
         file = out or path.with_name(path.stem.removesuffix("_cases") + ".json")
-        before = {one["id"]: one for one in json.loads(file.read_text())} if file.exists() else {}
+        before = read(file)
         after = dict(before)
         for name in chosen:
             for draw in range(draws or getattr(getattr(cases, name), "draws", DRAWS)):

@@ -364,11 +364,7 @@ def renamed(text):
 def main(*only):
     torch.set_num_threads(1)
     path = pathlib.Path(__file__).with_suffix(".json")
-    cases = {one["id"]: one for one in json.loads(path.read_text())} if path.exists() else {}
-    for name in only or CLASSES:
-        for draw in range(DRAWS):
-            one = json.loads(json.dumps(describe(name, draw)))
-            cases[one["id"]] = one
+    cases = diffusion.draw_again(path, only or CLASSES, DRAWS, describe)
     for before in RENAMED:
         for file in sorted(path.parent.glob("sparse_*.json")):
             for case in json.loads(file.read_text()):
