@@ -997,6 +997,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/openelm.page>
 ,
+#include <floptally/models/openfold3.page>
+,
 #include <floptally/models/opt.page>
 ,
 #include <floptally/models/ouro.page>
@@ -1072,6 +1074,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/pp_lcnet_v3.page>
 ,
 #include <floptally/models/prompt_depth_anything.page>
+,
+#include <floptally/models/protenix.page>
 ,
 #include <floptally/models/pvt.page>
 ,

@@ -112,6 +112,32 @@ def write(path, after):
     path.write_text("[\n" + ",\n".join(lines) + "\n]\n")
 
 
+def skip_unless_pinned(**versions):
+    """Another version of a package may run other products than the one that the zoo was counted with."""
+    pinned = dict(line.split("==") for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line)
+    for package, version in versions.items():
+        if version.partition("+")[0] != pinned[package]:
+            skip(f"{package} is {version}, the zoo was counted with {pinned[package]}")
+
+
+def redraw(script, classes, draws, describe, arguments, add=lambda cases: None):
+    """Draws a script's classes again; writes them beside it or, with --check, compares them with what is there."""
+    import torch
+
+    skip_unless_pinned(torch=torch.__version__)
+    torch.set_num_threads(1)
+    path = pathlib.Path(script).with_suffix(".json")
+    before = read(path)
+    cases = draw_again(path, [word for word in arguments if word != "--check"] or classes, draws, describe)
+    add(cases)
+    if "--check" not in arguments:
+        write(path, cases)
+        return 0
+    wrong = [key for key, one in cases.items() if one != before.get(key)]
+    print(f"{len(cases)} cases" + ("" if not wrong else f", {len(wrong)} WRONG: " + " ".join(wrong)))
+    return 1 if wrong else 0
+
+
 def main(arguments):
     check_only = "--check" in arguments
     draws = next((int(word[8:]) for word in arguments if word.startswith("--draws=")), None)
@@ -124,11 +150,7 @@ def main(arguments):
         from torch.utils.flop_counter import FlopCounterMode
     except ImportError as missing:
         skip(f"{missing.name} cannot be imported")
-    pinned = dict(line.split("==") for line in (HERE / "requirements.txt").read_text().splitlines() if "==" in line)
-    for package, version, wanted in (("diffusers", diffusers.__version__, pinned["diffusers"]),
-                                     ("torch", torch.__version__.partition("+")[0], pinned["torch"])):
-        if version != wanted:
-            skip(f"{package} is {version}, the zoo was counted with {wanted}")
+    skip_unless_pinned(diffusers=diffusers.__version__, torch=torch.__version__)
     torch.set_num_threads(1)
     diffusers.utils.logging.set_verbosity_error()
     sys.path.insert(0, str(HERE))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts small random models whose code stands beside their checkpoints, and not in a library, under FlopCounterMode.
 
-    python remote.py [TYPE...]    # writes remote.json
+    python remote.py [TYPE...]           # writes remote.json
+    python remote.py --check [TYPE...]   # writes nothing, compares with what is there
 
 Such code asks for releases of transformers that differ from each other. So each model is written here once more, no
 more of it than what it multiplies, after the public source that its comment names. Sizes and flags are drawn from a
@@ -9,16 +10,18 @@ seed; runs are counted by diffusion.py's `run`. Attention is eager.
 """
 
 import json
-import pathlib
 import random
 import sys
 
-import torch
-from torch import nn
-from torch.nn import functional as F
-from torch.utils.flop_counter import FlopCounterMode
-
 import diffusion
+
+try:
+    import torch
+    from torch import nn
+    from torch.nn import functional as F
+    from torch.utils.flop_counter import FlopCounterMode
+except ImportError as missing:
+    diffusion.skip(f"{missing.name} cannot be imported")
 
 DRAWS = 8
 
@@ -361,18 +364,14 @@ def renamed(text):
     return json.loads(text)
 
 
-def main(*only):
-    torch.set_num_threads(1)
-    path = pathlib.Path(__file__).with_suffix(".json")
-    cases = diffusion.draw_again(path, only or CLASSES, DRAWS, describe)
+def add_renamed(cases):
     for before in RENAMED:
-        for file in sorted(path.parent.glob("sparse_*.json")):
+        for file in sorted(diffusion.HERE.glob("sparse_*.json")):
             for case in json.loads(file.read_text()):
                 if case["model_type"] in (before, before + "_text"):
                     one = renamed(json.dumps(case))
                     cases[one["id"]] = one
-    diffusion.write(path, cases)
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    sys.exit(diffusion.redraw(__file__, CLASSES, DRAWS, describe, sys.argv[1:], add_renamed))
