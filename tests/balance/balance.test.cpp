@@ -710,6 +710,65 @@ TEST_CASE("T7 vision and language at once: max over loads of max to mean within 
     }
 }
 
+TEST_CASE("T7 few samples with two loads have the least max to mean of all assignments, tried one by one") {
+    generator draw(93);
+    for (std::size_t i = 0; i < 60; ++i) {
+        const std::size_t ranks = 2 + draw.below(2);
+        const std::size_t count = ranks == 2 ? 4 + 2 * draw.below(3) : 6;
+        const bool equal = i % 2 == 0;
+        const std::vector<std::uint64_t> costs = some_costs(draw, 2 * count, i % 5);
+        double least = 1e9;
+        for (std::vector<std::uint32_t> rank_of(count);;) {
+            std::vector<std::size_t> samples(ranks);
+            for (const std::uint32_t rank : rank_of) {
+                ++samples[rank];
+            }
+            if (!equal ||
+                std::all_of(samples.begin(), samples.end(), [&](std::size_t n) { return n * ranks == count; })) {
+                least = std::min(least, max_over_mean(spreads_of(assigned(costs, rank_of, ranks, 2))));
+            }
+            std::size_t digit = 0;
+            while (digit < count && ++rank_of[digit] == ranks) {
+                rank_of[digit++] = 0;
+            }
+            if (digit == count) {
+                break;
+            }
+        }
+        const assignment balanced =
+            partition(costs, ranks, {.mode = equal ? balance_mode::equal_count : balance_mode::free, .loads = 2});
+        INFO("case " << i << ": " << count << " samples on " << ranks << " ranks");
+        CHECK(max_over_mean(spreads_of(balanced)) <= least * (1 + 1e-9));
+    }
+}
+
+TEST_CASE("T7 two loads have the budget that takes them to their bound, where that of one load would end before") {
+    generator draw(0);
+    std::vector<std::uint64_t> costs;
+    for (std::size_t i = 0; i < 256; ++i) {
+        costs.push_back(draw.below(1000));
+        costs.push_back(draw.below(3) * draw.below(1000));
+    }
+    const auto spread = [&](std::uint64_t budget) {
+        return max_over_mean(
+            spreads_of(partition(costs, 16, {.mode = balance_mode::free, .loads = 2, .budget = budget})));
+    };
+    CHECK(spread(floptally::automatic_budget) <= 1 + 1.0 / 1024);
+    CHECK(spread(65536 + 32 * 256) > 1.002);
+}
+
+TEST_CASE("T7 two loads of any size: costs of 2^80 are dealt like those of 2^20") {
+    generator draw(151);
+    std::vector<uint128> small;
+    std::vector<uint128> large;
+    for (std::size_t i = 0; i < 2 * 12; ++i) {
+        const uint128 cost = uint128{1 + draw.below(1000)} << 11;
+        small.push_back(cost);
+        large.push_back(i % 2 == 0 ? cost << 60 : cost);
+    }
+    CHECK(partition(large, 3, {.loads = 2}).rank_of == partition(small, 3, {.loads = 2}).rank_of);
+}
+
 TEST_CASE("T7 a load that nobody has changes nothing") {
     const std::vector<int> costs{9, 7, 6, 5, 4, 3, 2, 0};
     std::vector<int> both;

@@ -897,6 +897,42 @@ TEST_CASE("F5: a plan with settings on parts that do not say what they read neve
     CHECK(unmarked > 50);
 }
 
+TEST_CASE("F5: what a silent row reads is the stream, unless the model has another side", "[training_plan]") {
+    const auto silenced = [](std::vector<model_part> parts) {
+        for (model_part& part : parts) {
+            part.cost = part.cost.with_rows([](cost_row row) {
+                row.flow = {};
+                return row;
+            });
+        }
+        return parts;
+    };
+    tally batch;
+    batch.add(sequence{.length = 7});
+    // The embedding trains, so that every row of a decoder reads a stream with a gradient: nothing is assumed.
+    const std::vector<model_part> decoder = llama().parts;
+    const training_plan table{.weights = {{"*", weight_state::frozen}, {"embedding", weight_state::trainable}}};
+    const breakdown silent = evaluate(silenced(decoder), batch, conventions::exact, table);
+    CHECK_FALSE(silent.is_upper_bound());
+    CHECK(silent.total() == evaluate(decoder, batch, conventions::exact, table).total());
+    // A decoder beside another side that has a gradient, whose encoder is elsewhere: keys and values may need dX.
+    std::vector<model_part> crossed = encoder_decoder().parts;
+    const std::vector<model_part> whole = crossed;
+    std::erase_if(crossed, [](const model_part& part) { return part.role == part_role::encoder; });
+    const training_plan given{.weights = {{"*", weight_state::frozen}, {"context", weight_state::trainable}}};
+    const training_plan encoder{.weights = {{"*", weight_state::frozen}, {"encoder.mlp", weight_state::trainable}}};
+    for (const auto& [parts, plan] : {std::pair{crossed, given}, {whole, encoder}}) {
+        const flop_counter exact(parts, conventions::exact, plan);
+        const flop_counter most(silenced(parts), conventions::exact, plan);
+        tally pair{most.masks()};
+        pair.add(sequence{.length = 7, .keys = 4}, sequence{.length = 8, .keys = 5});
+        CHECK(exact.total(pair) >
+              flop_counter(parts, conventions::exact, {.counted = counted_passes::forward}).total(pair));
+        CHECK(most.total(pair) >= exact.total(pair));
+        CHECK(most.is_upper_bound());
+    }
+}
+
 TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward that does not run, and says so",
           "[training_plan]") {
     const test_model model = llama();
@@ -1062,6 +1098,28 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
                   one_table, conventions::exact,
                   {.weights = {{"embedding", weight_state::frozen}, {"lm_head", weight_state::lora, 2}}});
           }) == "no error");
+}
+
+TEST_CASE("only an lm_head that holds the embedding's table must train with it", "[training_plan]") {
+    // An MLP has more parameters than the table, and a head of its own has fewer.
+    const transformer<gqa, gated_mlp> tied{.hidden_size = h,
+                                           .num_layers = 1,
+                                           .attention = {4, 2, 3},
+                                           .feed_forward = {100},
+                                           .vocab = {.size = 50, .tied = true}};
+    std::vector<model_part> parts = parts_of(tied);
+    parts.push_back({.name = "small head", .role = part_role::head, .cost = vocabulary{.size = 40}.head_cost(h)});
+    const auto problem = [&parts](std::initializer_list<weight_setting> weights) {
+        return error_of([&] { return flop_counter(parts, conventions::exact, {.weights = weights}).total(tally{}); });
+    };
+    const weight_setting no_table{"embedding", weight_state::frozen};
+    const auto frozen_in = [](const char* part) {
+        return weight_setting{"lm_head", weight_state::frozen, 0, any_layer, any_layer, part};
+    };
+    CHECK(problem({no_table, frozen_in("lm_head")}) == "no error");
+    CHECK(problem({frozen_in("small head")}) == "no error");
+    CHECK(problem({no_table, frozen_in("small head")}) ==
+          "plan.weights: the lm_head is the embedding's table: both train or neither");
 }
 
 TEST_CASE("experts counted by visits train alike in all layers, or are an error", "[training_plan]") {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/descriptors/model_config.hpp>
 #include <floptally/floptally.hpp>
 
 #include "catch2.hpp"
@@ -88,6 +89,20 @@ static_assert(of_constants().get(view::padded, statistic::squares, modality::aud
 static_assert(of_constants().pairs(view::useful, mask::bidirectional().in(modality::vision)) == 20'000);
 
 }  // namespace
+
+TEST_CASE("A model counts the units that its tokens stand for, and those of no other tower") {
+    const auto kept = [](floptally::tower_input tower) {
+        cost model;
+        floptally::keep_units(tower, model);
+        return model.masks().size();
+    };
+    const mask units = mask::bidirectional();
+    CHECK(kept({.units = units, .per_unit = 1}) == 1);
+    CHECK(kept({.units = units}) == 0);
+    CHECK(kept({.units = units, .per_frame = 3}) == 0);
+    CHECK(kept({.units = units, .per_unit = 1, .are_keys = true}) == 0);
+    CHECK(kept({.units = units, .are_keys = true}) == 0);
+}
 
 TEST_CASE("M3: the squares of a grid are of its frames and never of the whole clip") {
     struct clip_row {

@@ -211,6 +211,8 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
     const flop_counter bound(whole, conventions::exact, sparse);
     CHECK(bound.is_upper_bound());
     CHECK_FALSE(flop_counter(whole).is_upper_bound());
+    const std::vector<model_part> one_layer{layer_part_of(model, 0, true, best)};
+    CHECK_FALSE(flop_counter(one_layer, conventions::exact, sparse).is_upper_bound());
     cost several = whole;
     several += layer_part_of(model, 2, true, mask::top_k(5)).cost;
     try {

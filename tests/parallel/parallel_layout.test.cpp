@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -129,6 +130,67 @@ TEST_CASE("Experts take their ranks from dp x cp: ep does not multiply the world
     CHECK(group_of(unnamed, parallel_axis::expert_dp) == ranks{0, 2, 4, 6});
     CHECK(error_of([&] { return layout.group(parallel_axis::ep | parallel_axis::dp); }) ==
           "axes: a group over dp x ep has no meaning: ep and expert_dp are the ranks of dp x cp, arranged again");
+}
+
+TEST_CASE("An order is refused where tp or pp groups of experts are others, in every order of the axes") {
+    // Ranks of an odometer share a group along an axis where all their other coordinates are equal.
+    const auto groups = [](const std::vector<std::string>& names, const std::map<std::string, std::uint64_t>& sizes,
+                           std::uint64_t world, const std::string& axis) {
+        std::vector<ranks> others(world);
+        for (std::uint64_t rank = 0; rank < world; ++rank) {
+            std::uint64_t left = rank;
+            for (const std::string& name : names) {
+                others[rank].push_back(name == axis ? 0 : left % sizes.at(name));
+                left /= sizes.at(name);
+            }
+        }
+        std::set<ranks> found;
+        for (std::uint64_t rank = 0; rank < world; ++rank) {
+            ranks group;
+            for (std::uint64_t other = 0; other < world; ++other) {
+                if (others[other] == others[rank]) {
+                    group.push_back(other);
+                }
+            }
+            found.insert(group);
+        }
+        return found;
+    };
+    std::vector<std::string> axes{"cp", "dp", "ep", "pp", "tp"};
+    std::size_t refused = 0;
+    std::size_t taken = 0;
+    do {
+        for (unsigned bits = 0; bits < 16; ++bits) {
+            const auto size = [bits](unsigned i) { return (bits >> i & 1U) != 0 ? 2U : 1U; };
+            const parallel_sizes s{.dp = size(0) * 2, .cp = size(1), .tp = size(2), .pp = size(3), .ep = 2};
+            std::vector<std::string> dense;
+            std::vector<std::string> of_experts;
+            std::string order;
+            for (const std::string& axis : axes) {
+                order += (order.empty() ? "" : "-") + axis;
+                if (axis != "ep") {
+                    dense.push_back(axis);
+                }
+                if (axis != "cp") {
+                    of_experts.push_back(axis);
+                }
+            }
+            const std::map<std::string, std::uint64_t> of_dense{{"dp", s.dp}, {"cp", s.cp}, {"tp", s.tp}, {"pp", s.pp}};
+            const std::map<std::string, std::uint64_t> expert_sizes{
+                {"dp", s.dp * s.cp / s.ep}, {"ep", s.ep}, {"tp", s.tp}, {"pp", s.pp}};
+            bool alike = true;
+            for (const char* axis : {"tp", "pp"}) {
+                alike = alike && groups(dense, of_dense, world_of(s), axis) ==
+                                     groups(of_experts, expert_sizes, world_of(s), axis);
+            }
+            const std::string error = error_of([&] { return parallel_layout(s, world_of(s), 0, order); });
+            INFO(order << ": dp " << s.dp << " cp " << s.cp << " tp " << s.tp << " pp " << s.pp);
+            CHECK(error.substr(0, 14) == (alike ? "no error" : "order: experts"));
+            ++(alike ? taken : refused);
+        }
+    } while (std::next_permutation(axes.begin(), axes.end()));
+    CHECK(taken + refused == 120 * 16);
+    CHECK(refused > 100);
 }
 
 TEST_CASE("Virtual stages are dealt in turn and are no ranks") {

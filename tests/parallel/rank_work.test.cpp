@@ -563,6 +563,15 @@ TEST_CASE("Each rank stores its part of the weights") {
     const std::vector<model_part> deeper = with_mtp(sparse_model());
     CHECK(trained_parameters(tensor_parts(deeper, 1, 0, 4), {}).stored ==
           cost_of(deeper).parameters() - 4 * (experts / 3 - experts / 12));
+    // An adapter of each expert's three matrices goes with its expert, and is split by tp.
+    const training_plan lora{.weights = {{"*", weight_state::frozen}, {"moe.experts", weight_state::lora, 3}}};
+    const auto adapters = [&](const parallel_sizes& sizes, std::uint64_t rank) {
+        return trained_parameters(rank_parts(sparse, {sizes, sizes.dp * sizes.tp, rank}), lora).adapters;
+    };
+    const std::uint64_t all_adapters = 3 * 8 * 3 * 3 * (hidden + 8);
+    CHECK(adapters({}, 0) == all_adapters);
+    CHECK(adapters({.dp = 4, .ep = 4}, 1) == all_adapters / 4);
+    CHECK(adapters({.tp = 2}, 0) + adapters({.tp = 2}, 1) == all_adapters);
     // Whole on both ranks: norms, the router, the shared expert's gate, MLA's down projections.
     const std::uint64_t twice = hidden + 4 * (2 * hidden + 20) + 3 * (hidden * 8 + hidden) + 4 * hidden * (12 + 10);
     CHECK(stored({.tp = 2}, 0) + stored({.tp = 2}, 1) == all + twice);

@@ -741,6 +741,35 @@ TEST_CASE("F3: what is said of a share goes with a tally, and what is said of se
     CHECK(error_of([] { return floptally::context_share(0, 0); }) == "cp_rank: must be below cp = 0, got 0");
 }
 
+TEST_CASE("F45: the mark of a sum names the axes that it was given, and a sum of marks those of both") {
+    using floptally::added_up;
+    for (std::uint32_t one = 0; one < floptally::parallel_axis_count; ++one) {
+        for (std::uint32_t other = 0; other < floptally::parallel_axis_count; ++other) {
+            const added_up mark(1U << one, false);
+            CHECK(mark.over(other) == (one == other));
+            CHECK(added_up((1U << one) | (1U << other), false) == (added_up(mark) += added_up(1U << other, false)));
+        }
+        CHECK_FALSE(added_up().over(one));
+        CHECK_FALSE(added_up(0, true).over(one));
+    }
+    CHECK_FALSE(added_up().is_said());
+    CHECK(added_up(0, true).is_said());
+    CHECK(added_up(1, false).is_said());
+    CHECK((added_up(1, false) += added_up(0, true)).over_visits());
+}
+
+TEST_CASE("M6: visits that are told are compared without virtual stages too") {
+    single_rank alone;
+    const tally_reduction one(some_masks(), scopes::microbatch, parallel_layout({}, 1, 0), alone, exact);
+    const auto told = [&](std::uint64_t ran, std::uint64_t added) {
+        return error_of([&] { return one.sum(tally_of({9}), alone, {.ran = ran, .added = added}); });
+    };
+    CHECK(told(3, 3) == "no error");
+    CHECK(told(0, 0) == "no error");
+    CHECK(told(0, 3) == "count: was added 3 times for 0 microbatches, and its scope says 1 for each (vpp is 1)");
+    CHECK(told(3, 0) == "count: was added 0 times for 3 microbatches, and its scope says 1 for each (vpp is 1)");
+}
+
 TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty slice is legal") {
     // Slices of 4 cp ranks: their ratios are 1, 1/2, nothing and 0; a mean of them would be 1/2 or 3/8.
     const std::uint64_t hits[] = {2, 50, 0, 0};
