@@ -71,6 +71,19 @@ def test_a_pass_of_the_model_is_one_where_no_number_of_them_is_measured():
 # Configurations.
 
 
+def test_a_configuration_that_is_no_json_is_an_error_of_it():
+    deep = dict(LLAMA_3_8B)
+    deep["itself"] = deep
+    for fields, problem in (
+        (deep, "nested too deep"),
+        ({**LLAMA_3_8B, "name": "\ud800"}, "surrogates not allowed"),
+        ({**LLAMA_3_8B, (1, 2): 3}, "keys must be str"),
+    ):
+        with pytest.raises(floptally.Error, match=f"^config: cannot be written as JSON: .*{problem}"):
+            floptally.cost(fields)
+    assert floptally.cost({**LLAMA_3_8B, "dtype": object()}).parameters == floptally.cost(LLAMA_3_8B).parameters
+
+
 def test_infinities_of_a_configuration_are_no_error_where_no_number_is_read():
     odd = {**LLAMA_3_8B, "time_step_limit": [0.0, float("inf")]}
     assert floptally.cost(odd) == floptally.cost(LLAMA_3_8B)

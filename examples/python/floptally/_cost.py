@@ -4,8 +4,6 @@
 from __future__ import annotations
 
 import gc
-import json
-import math
 import os
 import re
 import sys
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._core import Cost, Error
 from ._errors import shortened
+from ._json import json_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,12 +68,7 @@ def cost(
                                "parts": list(parts)}
 
     def read(fields: dict[str, Any]) -> Cost:
-        try:
-            text = json.dumps(finite(fields), allow_nan=False, default=str)
-        except RecursionError:
-            raise Error("config", "cannot be written as JSON: it is nested too deep") from None
-        except (TypeError, ValueError) as problem:
-            raise Error("config", f"cannot be written as JSON: {problem}") from None
+        text = json_of(fields, "config", named=True)
         return _core.cost(text, page=texts_of(page), **options)
 
     if isinstance(config, Cost):
@@ -121,17 +115,6 @@ def text_of_page(page: object, field: str) -> tuple[str, str]:
         raise Error(
             field, f'cannot read "{given}"; a str without a line break is the path of a page'
         ) from None
-
-
-def finite(value: Any) -> Any:
-    """A value without infinities and NaN, which JSON has not: as their names, so that what must be a number is none."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return json.dumps(value)
-    if isinstance(value, dict):
-        return {key: finite(inner) for key, inner in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [finite(inner) for inner in value]
-    return value
 
 
 def require_file(path: Any) -> None:

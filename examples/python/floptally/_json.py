@@ -22,16 +22,28 @@ def read_json(text: str | bytes, field: str) -> Any:
         raise Error(field, f"is no JSON: {problem}") from None
 
 
-def json_of(value: Any, field: str) -> str:
-    """The text of a value."""
+def json_of(value: Any, field: str, *, named: bool = False) -> str:
+    """The text of a value. With `named`, what JSON has not is a string: infinities and NaN by their names, so that what
+    must be a number is none, and objects as `str` has them."""
     try:
-        text = json.dumps(value, allow_nan=False, ensure_ascii=False)
+        text = json.dumps(_finite_or_named(value) if named else value, allow_nan=False, ensure_ascii=False,
+                          default=str if named else None)
         text.encode()  # half of a pair is no text
         return text
     except RecursionError:
         raise Error(field, "cannot be written as JSON: its lists and objects are nested too deep") from None
     except (TypeError, ValueError) as problem:
         raise Error(field, f"cannot be written as JSON: {problem}") from None
+
+
+def _finite_or_named(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return json.dumps(value)
+    if isinstance(value, dict):
+        return {key: _finite_or_named(inner) for key, inner in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite_or_named(inner) for inner in value]
+    return value
 
 
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -148,7 +148,9 @@ class composite_reader {
                                              is.name == "text" ? options_ : read_options{}, &made.part));
         const bool is_tower = made.reader->names().find_block("stem").entry != nullptr;
         if (is.name == "encoder" && (is_tower || !made.reader->encoder_page().empty())) {
-            refuse(inside.field("model_type"), {"must be the type of a text of one side, got \"", found.type, "\""});
+            refuse(inside.field("model_type"),
+                   {"must be a model of one text, neither of images or sound nor an encoder-decoder, got \"",
+                    found.type, "\""});
         }
         if (is.name != "encoder" && is.name != "text" && !is_tower) {
             refuse(inside.field("model_type"),
