@@ -94,6 +94,12 @@ TEST_CASE("the work of sequences adds up to the work of their batch", "[flop_cou
     });
 }
 
+TEST_CASE("a sequence that cannot be is an error before it is counted", "[flop_counter][errors]") {
+    const flop_counter counter(floptally::presets::llama_3_8b.cost());
+    CHECK(error_of([&] { return counter.total(sequence{.length = 3, .targets = 7, .target_group = 1}); }) ==
+          "targets: context + targets must be at most past + length (3), got 0 + 7");
+}
+
 TEST_CASE("microbatches add up to their step", "[flop_counter]") {
     const flop_counter folded(mixed_model, conventions::exact, {.recomputed = recompute::full});
     tally step{folded.masks()};

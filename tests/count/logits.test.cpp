@@ -121,6 +121,15 @@ TEST_CASE("logits of multi-token prediction and of a plan by parts follow") {
     }
 }
 
+TEST_CASE("what a model keeps beside its rows stays where a plan says its logits") {
+    cost model = presets::llama_3_8b.cost();
+    model.keep(mask::sliding_window(7));
+    for (const logit_tokens of : {logit_tokens::all, logit_tokens::last}) {
+        const flop_counter counter(model, conventions::exact, {.logits = of});
+        CHECK(std::ranges::count(counter.masks(), rule(mask::sliding_window(7))) == 1);
+    }
+}
+
 TEST_CASE("every convention counts so many logits where a plan says so") {
     for (const convention* how : conventions::all) {
         const flop_counter all(presets::llama_3_8b, *how, with(logit_tokens::all, counted_passes::forward));

@@ -1093,6 +1093,9 @@ TEST_CASE("a plan that means nothing in a model is a named error", "[training_pl
     CHECK(weights({{"mlp", weight_state::frozen, 8}}) == "plan.weights[0]: only LoRA has a rank");
     CHECK(weights({{"norm", weight_state::lora, 8}}) ==
           "plan.weights[0]: LoRA needs a weight matrix, and \"norm\" has none that an adapter fits");
+    CHECK(error_of([&] {
+              return trained_parameters(model.parts, {.weights = {{"router", weight_state::frozen}}});
+          }).rfind("plan.weights[0]: no weight is named \"router\"", 0) == 0);
     CHECK(problem({.recompute_every = 0}) == "plan.recompute_every: must be at least 1, got 0");
 
     const cost whole = cost_of(model.parts);

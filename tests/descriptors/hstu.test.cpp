@@ -306,6 +306,11 @@ TEST_CASE("an HSTU model that cannot be is an error", "[hstu][descriptors]") {
     };
     CHECK(refusal([](hstu& m) { m.hidden_size = 0; }) == "hidden_size: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.num_layers = 0; }) == "num_layers: must be at least 1, got 0");
+    CHECK(refusal([](hstu& m) {
+              const mask one[] = {mask::hstu()};
+              m.num_layers = 2;
+              m.masks = layer_masks::list(one);
+          }) == "layer_types: lists 1 layers, the model has 2");
     CHECK(refusal([](hstu& m) { m.layer.num_heads = 0; }) == "num_attention_heads: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.attention_dim = 0; }) == "attention_dim: must be at least 1, got 0");
     CHECK(refusal([](hstu& m) { m.layer.linear_dim = 0; }) == "linear_dim: must be at least 1, got 0");

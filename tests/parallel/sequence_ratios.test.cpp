@@ -323,6 +323,16 @@ TEST_CASE("F21: what is wrong on one rank is an error on all of them, and none w
     CHECK(errors([](sides<double>&) {}, scopes::microbatch.along(parallel_axis::cp, share::first))[1] ==
           "numerators: is of other ranks, as its scope says, and rank 1 has some of it");
 
+    const ratio_scope of_first = scopes::context_slice.along(parallel_axis::tp, share::first);
+    thread_world two;
+    for (const std::string& problem : thread_world::run(4, [&](std::uint64_t rank) {
+             const parallel_layout here({.dp = 2, .cp = 2}, 4, rank);
+             static_cast<void>(
+                 perplexities(slices_of<double>(all, here), here, two, rank == 3 ? of_first : scopes::context_slice));
+         })) {
+        CHECK(problem == "scope: the ranks do not agree on it, so nothing was added up");
+    }
+
     const parallel_layout alone({}, 1, 0);
     single_rank only;
     const auto one = [&](double numerator, std::uint64_t denominator) {

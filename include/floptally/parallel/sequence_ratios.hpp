@@ -117,19 +117,25 @@ template <ratio_number Number>
     return axes;
 }
 
-/// Throws on every rank where ranks are not configured alike or have different numbers of ratios. Returns the words of
-/// a ratio by their scopes.
-template <class Reducer>
-witnessed_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, std::size_t numbers,
-                              Reducer& over) {
+/// Throws on every rank where ranks are not configured alike: on all of the layout, where its groups are one after the
+/// other those that make it up. Returns the words of a ratio by their scopes.
+template <class... Reducers>
+witnessed_sum agree_on_ratios(const ratio_scope& scope, const parallel_layout& layout, Reducers&... over) {
     witnessed_sum words(layout, {{"ratio.numerator", scope.numerator()}, {"ratio.denominator", scope.denominator()}});
-    agree(reduction_schema(words, {}, std::nullopt), over);
-    std::uint64_t ends[] = {numbers, ~std::uint64_t{numbers}};
+    auto message = reduction_schema(words, {}, std::nullopt).message();
+    (over.max(std::span<std::uint64_t>(message)), ...);
+    reduction_schema::require_agreement(message);
+    return words;
+}
+
+/// Throws on every rank where ranks have different numbers of sequences.
+template <class Reducer>
+void agree_on_sequences(std::size_t sequences, Reducer& over) {
+    std::uint64_t ends[] = {sequences, ~std::uint64_t{sequences}};
     over.max(std::span<std::uint64_t>(ends));
     if (ends[0] != ~ends[1]) {
         refuse("sequences", {"the ranks that share them have from ", ~ends[1], " to ", ends[0]});
     }
-    return words;
 }
 
 /// The ratio of one sequence; none where it is empty.
@@ -176,12 +182,12 @@ struct number_ratio {
 };
 
 /// The ratio of all ranks, by one scope for both sides or one for each. `over` is the group of all ranks but those that
-/// both scopes trust. Three collectives.
+/// both scopes trust. Two collectives.
 template <ratio_number Numerator, ratio_number Denominator, word_reducer Reducer>
 [[nodiscard]] number_ratio<Numerator, Denominator> reduce(const number_ratio<Numerator, Denominator>& mine,
                                                           const ratio_scope& scope, const parallel_layout& layout,
                                                           Reducer& over) {
-    const detail::witnessed_sum words = detail::agree_on_ratios(scope, layout, 1, over);
+    const detail::witnessed_sum words = detail::agree_on_ratios(scope, layout, over);
     const axis_set axes = detail::axes_seen(scope, every_axis);
     const std::vector<std::uint64_t> sides{std::bit_cast<std::uint64_t>(mine.numerator),
                                            std::bit_cast<std::uint64_t>(mine.denominator)};
@@ -226,7 +232,7 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
         return words;
     };
     const auto of_replica = [&] {
-        static_cast<void>(detail::agree_on_ratios(scope, layout, sequences, within));
+        detail::agree_on_sequences(sequences, within);
         detail::rank_gather all(layout, detail::axes_seen(scope, sharing));
         all.collect(2 * sequences, within, mine);
         ratio_summary found;
@@ -241,7 +247,7 @@ template <ratio_number Numerator, ratio_number Denominator, word_reducer Within,
                                           std::bit_cast<std::uint64_t>(found.largest)};
     };
     constexpr std::size_t words_of_replica = 5;
-    static_cast<void>(detail::agree_on_ratios(scope, layout, words_of_replica, over_dp));
+    static_cast<void>(detail::agree_on_ratios(scope, layout, over_dp, within));
     detail::rank_gather replicas(layout, parallel_axis::dp);
     replicas.collect(words_of_replica, over_dp, of_replica);
     ratio_summary found;
