@@ -4,20 +4,20 @@
 
     pip install tree-sitter tree-sitter-cpp
     python3 tests/mutation/mutate.py [--count 500] [--seed 1] [--rooms rules,batch,count] [--folder build/mutants]
+    python3 tests/mutation/mutate.py --at count/plan_walk.hpp:49,balance/balance.hpp:93    # every mutant of these lines
 
 A mutant is one expression changed: an operator, a number by one, min for max, true for false, a statement that is left
 out. All that are drawn stand behind a switch in one copy of the headers, and the tests of the core are compiled with it
-once, at -O0. A mutant is killed where a test that reaches it fails, hangs or ends early; one that no test reaches, or
-that all pass, is compiled once more by itself with its header's test, so that what the compiler computes is changed
-too. Survivors are printed, to be read: a test is missing, or the change means nothing. A mutant that is no C++ is left out
-for another that was drawn.
+once, at -O0. One run of them notes what each case takes and which mutants it reaches. A mutant is killed where a case that
+reaches it fails, hangs or ends early, the cheap ones first; one that no case reaches, or that all pass, is compiled once
+more by itself with its header's test, so that what the compiler computes is changed too. Survivors are printed, to be
+read: a test is missing, or the change means nothing. A mutant that is no C++ is left out for another that was drawn.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
-import json
 import os
 import pathlib
 import random
@@ -204,12 +204,47 @@ def limits(seconds: float) -> None:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def run(program: pathlib.Path, test: str, mutant: int, seconds: float, reached: pathlib.Path | None = None) -> bool:
-    """True where the test passes."""
-    environment = os.environ | {"FLOPTALLY_ACTIVE_MUTANT": str(mutant)} | ({"FLOPTALLY_REACHED": str(reached)} if reached else {})
-    command = [str(program), "--abort", "--filenames-as-tags", f"[#{test}.test]~[.]"]
+def passes(program: pathlib.Path, mutant: int, seconds: float, names: list[str], notes: pathlib.Path | None = None) -> bool:
+    """True where the cases of these names pass; without a name, all of them. To `notes` go the mutants that they reach."""
+    environment = os.environ | {"FLOPTALLY_ACTIVE_MUTANT": str(mutant)} | ({"FLOPTALLY_REACHED": str(notes)} if notes else {})
+    listed = program.parent / "names.txt"
+    listed.write_text("".join('"' + re.sub(r'([\\",\[])', r"\\\1", name) + '"\n' for name in names))
+    command = [str(program), *(["--abort", "-f", str(listed)] if names else ["~[.]"])]
     return subprocess.run(command, capture_output=True, env=environment, cwd=program.parent, check=False,
                           preexec_fn=lambda: limits(seconds)).returncode == 0  # fmt: skip
+
+
+@dataclasses.dataclass
+class Case:
+    """A case of the tests: what it takes, and the mutants that it reaches."""
+
+    name: str
+    file: str
+    seconds: float
+    reached: set[int]
+
+
+def cases_of(notes: pathlib.Path) -> list[Case]:
+    cases = []
+    for line in notes.read_text().splitlines():
+        file, seconds, reached, name = line.split("\t")
+        cases.append(Case(name, pathlib.Path(file).name.removesuffix(".test.cpp"), float(seconds), set(map(int, reached.split()))))
+    return cases
+
+
+def survives(tests: pathlib.Path, number: int, mutant: Mutant, cases: list[Case]) -> bool:
+    """The header's own cases first, then the others in portions that take twice as long each."""
+    own = pathlib.Path(mutant.header).stem
+    order = sorted((case for case in cases if number in case.reached), key=lambda case: (case.file != own, case.seconds))
+    most = 0.5
+    while order:
+        portion: list[Case] = []
+        while order and (not portion or sum(case.seconds for case in portion) + order[0].seconds < most):
+            portion.append(order.pop(0))
+        if not passes(tests, number, 2 + 5 * sum(case.seconds for case in portion), [case.name for case in portion]):
+            return False
+        most *= 2
+    return True
 
 
 def main() -> None:
@@ -217,17 +252,22 @@ def main() -> None:
     options.add_argument("--count", type=int, default=500)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--rooms", default=ROOMS)
+    options.add_argument("--at", default="", help="HEADER:LINE,...: every mutant that begins there, in place of random ones")
     options.add_argument("--compiler", default="g++")
     options.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
     given = options.parse_args()
     folder = given.folder.resolve()
 
     rooms = given.rooms.split(",")
+    places = {place for place in given.at.split(",") if place}
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
     headers = [str(path.relative_to(ROOT / "include/floptally"))
                for room in rooms for path in sorted((ROOT / "include/floptally" / room).rglob("*.hpp"))]  # fmt: skip
     drawn = [mutant for header in headers for mutant in mutants_of(header, parser)]
     random.Random(given.seed).shuffle(drawn)
+    if places:
+        drawn = [mutant for mutant in drawn if f"{mutant.header}:{mutant.line}" in places]
+        given.count = len(drawn)
     print(f"{len(drawn)} mutants of {len(headers)} headers, of which {given.count} are drawn with seed {given.seed}", flush=True)
 
     # Some are no C++: more are compiled, and the first of those that are left are counted.
@@ -237,7 +277,8 @@ def main() -> None:
     program = Program(folder, given.compiler, dict(enumerate(drawn[: given.count * 13 // 10], 1)))
     program.write({mutant.header for mutant in program.mutants.values()})
 
-    sources = sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
+    sources = [ROOT / "tests/golden/indexer.test.cpp"]  # what a real model ran, without a reader of configs
+    sources += sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
     units = [sources[i : i + TESTS_A_UNIT] for i in range(0, len(sources), TESTS_A_UNIT)]
     objects = []
     start = time.process_time()
@@ -250,36 +291,24 @@ def main() -> None:
     tests = folder / "tests"
     subprocess.run([given.compiler, *map(str, objects), "-o", str(tests), "-lpthread"], check=True)
 
-    # What each test takes, and which mutants it reaches.
-    times: dict[str, float] = {}
-    reaching: dict[int, list[str]] = {number: [] for number in program.mutants}
-    for source in sources:
-        test = source.name.removesuffix(".test.cpp")
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        listed = folder / "reached.txt"
-        listed.unlink(missing_ok=True)
-        if not run(tests, test, 0, 600, listed):
-            print(f"{test} fails without a mutant and is left out", flush=True)
-            continue
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        times[test] = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-        for number in map(int, listed.read_text().split()):
-            if number in reaching:
-                reaching[number].append(test)
-    (folder / "reaching.json").write_text(json.dumps({"times": times, "reaching": reaching}))
+    notes = folder / "reached.txt"
+    if not passes(tests, 0, 3600, [], notes):
+        print("cases that fail without a mutant are left out", flush=True)
+    cases = cases_of(notes)
+    ran = time.process_time() - start + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    print(f"{len(cases)} cases, {sum(case.seconds for case in cases):.0f} s; {ran:.0f} s of a processor until here", flush=True)
 
     counted = list(program.mutants)[: given.count]
     survivors = []
     killed = 0
     for number in counted:
         mutant = program.mutants[number]
-        own = pathlib.Path(mutant.header).name.removesuffix(".hpp")
-        order = sorted(reaching[number], key=lambda test: (test != own, times[test]))
-        if any(not run(tests, test, number, 5 + 10 * times[test]) for test in order):
-            killed += 1
-        else:
+        if survives(tests, number, mutant, cases):
             survivors.append(number)
-            print(f"survives {len(order)} tests: {number}: {mutant}", flush=True)
+            reaching = sum(number in case.reached for case in cases)
+            print(f"survives {reaching} cases: {number}: {mutant}", flush=True)
+        else:
+            killed += 1
         if (killed + len(survivors)) % 50 == 0:
             print(f"{killed} of {killed + len(survivors)} killed", flush=True)
 
@@ -294,7 +323,7 @@ def main() -> None:
             killed += 1
             print(f"killed by the compiler after all: {number}", flush=True)
     print(f"{killed} of {len(counted)} killed, {100 * killed / max(len(counted), 1):.1f} %; "
-          f"{sum(not reaching[n] for n in survivors)} of {len(survivors)} survivors are reached by no test; "
+          f"{sum(all(n not in case.reached for case in cases) for n in survivors)} of {len(survivors)} survivors are reached by no case; "
           f"{time.process_time() - start + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime:.0f} s of a processor")  # fmt: skip
     for number in survivors:
         print(f"{number}: {program.mutants[number]}")
