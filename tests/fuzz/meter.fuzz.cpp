@@ -70,7 +70,7 @@ void run_loop(reader& input) {
     tally expected{model().masks()};
     tally open{model().masks()};
     std::uint64_t steps = 0;
-    while (!input.empty()) {
+    for (unsigned calls = 0; calls < 24 && !input.empty(); ++calls) {
         switch (input.take<std::uint8_t>() % 6U) {
             case 0:
                 done(of, [&] { of.begin_step(); });
@@ -109,8 +109,8 @@ void run_loop(reader& input) {
         const floptally::step_totals& totals = of.run().totals;
         require(totals.steps == steps && totals.batch == expected);
         require(totals.useful == model().total(expected) && totals.executed == model().total(expected, view::executed));
-        check_rates(of);
     }
+    check_rates(of);
 }
 
 void read_state(const std::string& text) {

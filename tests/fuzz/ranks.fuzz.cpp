@@ -54,8 +54,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
         sizes.push_back((kind & 64U) != 0 ? input.take<std::uint32_t>() : input.take<std::uint8_t>());
     }
     try {
-        const assignment found =
-            partition(costs, ranks, {.mode = (how & 1U) != 0 ? balance_mode::free : balance_mode::equal_count});
+        const assignment found = partition(costs, ranks,
+                                           {.mode = (how & 1U) != 0 ? balance_mode::free : balance_mode::equal_count,
+                                            .budget = (how & 2U) != 0 ? automatic_budget : 1000U});
         std::vector<unsigned> seen(costs.size());
         for (std::size_t rank = 0; rank < found.ranks(); ++rank) {
             for (const std::uint32_t sample : found.samples_of(rank)) {
