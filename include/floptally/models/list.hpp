@@ -425,6 +425,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/deepseek_vl.page>
 ,
+#include <floptally/models/deepseek_vl_v2.page>
+,
 #include <floptally/models/deformable_detr.page>
 ,
 #include <floptally/models/deit.page>

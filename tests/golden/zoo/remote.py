@@ -37,11 +37,11 @@ def flag(choose):
 class Attention(nn.Module):
     """Heads of queries that share heads of keys and values, under a causal mask or a window."""
 
-    def __init__(self, hidden, heads, kv, dim):
+    def __init__(self, hidden, heads, kv, dim, bias=False):
         super().__init__()
         self.heads, self.kv, self.dim = heads, kv, dim
-        self.q, self.k, self.v = linear(hidden, heads * dim), linear(hidden, kv * dim), linear(hidden, kv * dim)
-        self.o = linear(heads * dim, hidden)
+        self.q, self.k, self.v = (linear(hidden, each * dim, bias) for each in (heads, kv, kv))
+        self.o = linear(heads * dim, hidden, bias)
 
     def forward(self, x, window=None):
         batch, n, _ = x.shape
@@ -333,19 +333,157 @@ def rwkv7(choose):
     return dict(config, **(dict(head_dim=None, num_heads=heads) if flag(choose) else {})), model
 
 
-CLASSES = {"hunyuan": hunyuan, "ouro": ouro, "plamo": plamo, "rwkv7": rwkv7, "smallthinker": smallthinker, "xverse": xverse}
-PREFIXES = {"hunyuan": "HunYuan", "ouro": "Ouro", "plamo": "Plamo", "rwkv7": "RWKV7", "smallthinker": "SmallThinker", "xverse": "Xverse"}
+class Latent(nn.Module):
+    """Attention whose keys and values are made of a narrow latent, with some dimensions of positions that all heads share."""
+
+    def __init__(self, hidden, heads, q, c, nope, rope, dim, bias):
+        super().__init__()
+        self.heads, self.c, self.nope, self.rope = heads, c, nope, rope
+        self.q_low, self.q_norm = (linear(hidden, q, bias), nn.RMSNorm(q)) if q else (nn.Identity(), nn.Identity())
+        self.q = linear(q or hidden, heads * (nope + rope))
+        self.kv_low, self.kv_norm, self.kv = linear(hidden, c + rope, bias), nn.RMSNorm(c), linear(c, heads * (nope + dim))
+        self.o = linear(heads * dim, hidden, bias)
+
+    def forward(self, x, window=None):
+        batch, n, _ = x.shape
+        q = self.q(self.q_norm(self.q_low(x))).view(batch, n, self.heads, -1).transpose(1, 2)
+        latent, place = self.kv_low(x).split([self.c, self.rope], -1)
+        k, v = self.kv(self.kv_norm(latent)).view(batch, n, self.heads, -1).transpose(1, 2).tensor_split([self.nope], -1)
+        k = torch.cat([k, place[:, None].expand(-1, self.heads, -1, -1)], -1)
+        scores = (q @ k.transpose(2, 3)).masked_fill(torch.ones(n, n).tril().logical_not(), float("-inf"))
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, n, -1))
+
+
+class Mixed(nn.Module):
+    """Experts that are chosen by what they take, beside one that all tokens pass."""
+
+    def __init__(self, hidden, experts, top, inner, shared):
+        super().__init__()
+        self.experts, self.shared = Experts(hidden, experts, top, inner), Gated(hidden, shared) if shared else None
+
+    def forward(self, x):
+        return self.experts(x, x) + (0 if self.shared is None else self.shared(x))
+
+
+class Seeing(nn.Module):
+    """A block of a picture's patches, which all see each other."""
+
+    def __init__(self, width, heads, inner):
+        super().__init__()
+        self.heads, self.norms = heads, nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
+        self.qkv, self.o = linear(width, 3 * width, True), linear(width, width, True)
+        self.up, self.down = linear(width, inner, True), linear(inner, width, True)
+
+    def forward(self, x):
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(self.norms[0](x)).chunk(3, -1))
+        x = x + self.o(((q @ k.transpose(2, 3)).softmax(-1) @ v).transpose(1, 2).flatten(2))
+        return x + self.down(F.gelu(self.up(self.norms[1](x))))
+
+
+class Tower(nn.Module):
+    """Patches, and the pool that its class keeps and does not run."""
+
+    def __init__(self, width, heads, layers, inner, side, rows):
+        super().__init__()
+        self.patches, self.positions = nn.Conv2d(3, width, side, side), nn.Parameter(torch.rand(1, rows * rows, width))
+        self.blocks = nn.Sequential(*(Seeing(width, heads, inner) for _ in range(layers)))
+        self.norm = nn.LayerNorm(width)
+        self.pool = nn.ModuleList([linear(width, width, True), linear(width, 2 * width, True), linear(width, width, True),
+                                   nn.LayerNorm(width), linear(width, inner, True), linear(inner, width, True)])
+        self.pooled = nn.Parameter(torch.rand(width))
+
+    def forward(self, pictures):
+        return self.norm(self.blocks(self.patches(pictures).flatten(2).transpose(1, 2) + self.positions))
+
+
+class Tiled(Decoder):
+    """A decoder of words and of tiles, whose cells are put together and projected."""
+
+    def __init__(self, config, layers, tower, projector, side):
+        super().__init__(config, layers)
+        self.tower, self.projector, self.side = tower, projector, side
+        self.ends = nn.Parameter(torch.rand(2, config["hidden_size"]))
+
+    def forward(self, tokens, pictures, return_dict):
+        cells = self.tower(pictures)
+        rows = round(cells.shape[1] ** 0.5)
+        cells = cells.transpose(1, 2).unflatten(2, (rows, rows))
+        more = -rows % self.side
+        seen = self.projector(F.unfold(F.pad(cells, (0, more, 0, more)), self.side, stride=self.side).transpose(1, 2))
+        x = self.embedding(tokens) + seen.mean()
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def deepseek_vl_v2(choose):
+    """deepseek-ai/DeepSeek-VL2's deepseek_vl2/models."""
+    text = dict(without(sizes(choose), "num_key_value_heads"), model_type="deepseek_v2", use_mla=flag(choose))
+    hidden, heads, layers = text["hidden_size"], text["num_attention_heads"], text["num_hidden_layers"]
+    experts, shared, biased = choose.randint(2, 6), choose.choice([None, 1, 2]), flag(choose)
+    text.update(n_routed_experts=experts, num_experts_per_tok=choose.randint(1, experts), moe_intermediate_size=choose.randint(3, 12),
+                n_shared_experts=shared, first_k_dense_replace=choose.randint(0, layers), moe_layer_freq=choose.randint(1, 2),
+                topk_method="noaux_tc" if biased else "greedy", attention_bias=flag(choose))
+    if text["use_mla"]:
+        text.update(q_lora_rank=choose.choice([None, choose.randint(3, 9)]), kv_lora_rank=choose.randint(3, 9),
+                    qk_nope_head_dim=choose.randint(2, 6), qk_rope_head_dim=2 * choose.randint(1, 3), v_head_dim=choose.randint(2, 6))
+    else:
+        text.update(q_lora_rank=None, kv_lora_rank=None, qk_nope_head_dim=0, qk_rope_head_dim=0, v_head_dim=0,
+                    num_key_value_heads=choose.choice([1, heads]))
+        if text["num_key_value_heads"] == heads:
+            text["num_key_value_heads"] = None
+
+    def mixer():
+        if text["use_mla"]:
+            return Latent(hidden, heads, text["q_lora_rank"], text["kv_lora_rank"], text["qk_nope_head_dim"], text["qk_rope_head_dim"],
+                          text["v_head_dim"], text["attention_bias"])
+        return Attention(hidden, heads, text["num_key_value_heads"] or heads, hidden // heads,
+                         text["attention_bias"])
+
+    def feed(layer):
+        if layer < text["first_k_dense_replace"] or layer % text["moe_layer_freq"]:
+            return Gated(hidden, text["intermediate_size"])
+        inner = text["moe_intermediate_size"]
+        mixed = Mixed(hidden, experts, text["num_experts_per_tok"], inner, inner * (shared or 0))
+        mixed.chosen_by = nn.Parameter(torch.zeros(experts)) if biased else None
+        return mixed
+
+    eyes, wide, side, rows = choose.randint(1, 3), choose.randint(2, 5), choose.randint(2, 4), choose.randint(2, 7)
+    ratio, depth, much = choose.choice([2, 2, 3]), choose.randint(2, 4), choose.randint(1, 2)
+    width = eyes * wide
+    vision = dict(model_type="vision", width=width, heads=eyes, layers=choose.randint(1, 3), mlp_ratio=choose.choice([2, 3.7362]),
+                  patch_size=side, image_size=rows * side)
+    middle = much * hidden
+    projector = [linear(ratio * ratio * width, middle, True)]
+    for each in range(depth - 1):
+        projector += [nn.GELU(), linear(middle, hidden if each == depth - 2 else middle, True)]
+    config = dict(language_config=text, vision_config=vision, tile_tag="2D", global_view_pos="head", candidate_resolutions=[[384, 384]],
+                  projector_config=dict(model_type="mlp_projector", input_dim=width, n_embed=hidden, depth=depth, mlp_ratio=much,
+                                        downsample_ratio=ratio))
+    tower = Tower(width, eyes, vision["layers"], int(width * vision["mlp_ratio"]), side, rows)
+    model = Tiled(text, (Layer(mixer(), feed(layer)) for layer in range(layers)), tower, nn.Sequential(*projector), ratio)
+
+    def pictures(choose):
+        many = choose.randint(1, 3)
+        return {"grids": [[1, rows, rows]] * many, "pictures": torch.rand(many, 3, rows * side, rows * side)}
+
+    return config, model, pictures
+
+
+CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "ouro": ouro, "plamo": plamo, "rwkv7": rwkv7, "smallthinker": smallthinker, "xverse": xverse}
+PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "ouro": "Ouro", "plamo": "Plamo", "rwkv7": "RWKV7", "smallthinker": "SmallThinker",
+            "xverse": "Xverse"}
 
 
 def describe(name, draw):
     choose = random.Random(f"{name} {draw}")
     torch.manual_seed(0)
-    config, model = CLASSES[name](choose)
+    config, model, *pictures = CLASSES[name](choose)
     runs = []
     for _ in range(2):
         batch, length = choose.randint(1, 3), choose.randint(2, 9)
-        made = {"audio_frames": [0] * batch, "tokens": torch.randint(0, config["vocab_size"], (batch, length))}
-        counted = diffusion.run(torch, FlopCounterMode, model, made)
+        made = {"audio_frames": [0] * batch, "tokens": torch.randint(0, model.embedding.num_embeddings, (batch, length))}
+        counted = diffusion.run(torch, FlopCounterMode, model, {**made, **(pictures[0](choose) if pictures else {})})
         del counted["audio_frames"], counted["lengths"]
         runs.append(dict(counted, batch=batch, length=length, attention="eager"))
         runs[-1]["fused"] = False
