@@ -48,11 +48,11 @@ class timed_stream {
         double host;
     };
 
-    timed_stream() : open_(static_cast<std::uint64_t*>(detail::cuda_api::allocate_pinned(sizeof(std::uint64_t)))) {
+    timed_stream() {
+        void* made = nullptr;
+        require_cuda(cudaHostAlloc(&made, sizeof(std::uint64_t), cudaHostAllocMapped), "cudaHostAlloc");
+        open_.reset(static_cast<std::uint64_t*>(made));
         *open_ = 0;
-        void* seen = nullptr;
-        require_cuda(cudaHostGetDevicePointer(&seen, open_.get(), 0), "cudaHostGetDevicePointer");
-        open_on_device_ = static_cast<const std::uint64_t*>(seen);
         require_cuda(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking), "cudaStreamCreateWithFlags");
         require_cuda(cudaEventCreate(&begin_), "cudaEventCreate");
         require_cuda(cudaEventCreate(&end_), "cudaEventCreate");
@@ -74,7 +74,7 @@ class timed_stream {
     [[nodiscard]] seconds time(int calls, const Call& call) {
         volatile std::uint64_t& open = *open_;
         open = 0;
-        wait_for<<<1, 1, 0, stream_>>>(open_on_device_);
+        wait_for<<<1, 1, 0, stream_>>>(open_.get());
         require_cuda(cudaGetLastError(), "wait_for");
         require_cuda(cudaEventRecord(begin_, stream_), "cudaEventRecord");
         const auto before = std::chrono::steady_clock::now();
@@ -109,10 +109,9 @@ class timed_stream {
 
   private:
     struct release {
-        void operator()(std::uint64_t* memory) const { detail::cuda_api::release_pinned(memory); }
+        void operator()(std::uint64_t* memory) const { cudaFreeHost(memory); }
     };
     std::unique_ptr<std::uint64_t, release> open_;
-    const std::uint64_t* open_on_device_ = nullptr;
     cudaStream_t stream_ = nullptr;
     cudaEvent_t begin_ = nullptr;
     cudaEvent_t end_ = nullptr;
@@ -121,14 +120,17 @@ class timed_stream {
 struct release_on_device {
     template <class T>
     void operator()(T* memory) const {
-        detail::cuda_api::release(memory);
+        cudaFree(memory);
     }
 };
 template <class T>
 std::unique_ptr<T, release_on_device> on_device(const std::vector<T>& values) {
     const std::size_t bytes = values.size() * sizeof(T);
-    std::unique_ptr<T, release_on_device> copy(static_cast<T*>(detail::cuda_api::allocate(bytes)));
-    detail::cuda_api::copy_to_device(copy.get(), values.data(), bytes);
+    T* made = nullptr;
+    require_cuda(cudaMalloc(&made, bytes), "cudaMalloc");
+    std::unique_ptr<T, release_on_device> copy(made);
+    require_cuda(cudaMemcpy(made, values.data(), bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+    require_cuda(cudaDeviceSynchronize(), "cudaDeviceSynchronize");
     return copy;
 }
 

@@ -388,7 +388,8 @@ void polling_never_blocks() {
     device.snapshot_async(stream);
     stream.wait();
     expect(device.poll().has_value(), "a snapshot that is there");
-    auto* const flag = static_cast<std::uint64_t*>(detail::cuda_api::allocate_pinned(2 * sizeof(std::uint64_t)));
+    std::uint64_t* flag = nullptr;
+    require_cuda(cudaHostAlloc(&flag, 2 * sizeof(*flag), cudaHostAllocMapped), "cudaHostAlloc");
     flag[0] = flag[1] = 0;
     wait_for<<<1, 1, 0, stream>>>(flag, flag + 1);
     require_cuda(cudaGetLastError(), "wait_for");
@@ -402,7 +403,7 @@ void polling_never_blocks() {
     expect(flag[1] == 0, "the kernel that waits gave up: something blocked");
     const std::optional<tally> batch = device.poll();
     expect(batch && batch->get(view::useful, statistic::count) == 4, "the snapshot, once the kernel is done");
-    detail::cuda_api::release_pinned(flag);
+    require_cuda(cudaFreeHost(flag), "cudaFreeHost");
 }
 
 void a_graph_is_replayed() {

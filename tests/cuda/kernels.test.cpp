@@ -75,10 +75,10 @@ class emulated_tally_of {
         const detail::flag_rows list(flags, rows, columns);
         if (schema_.only_windows) {
             using body = detail::add_rows<window_rules, flag>;
-            launch<body>(shape, body::shared_words, {list, schema_, words_.data(), ++call_});
+            launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
         } else {
             using body = detail::add_rows<Rules, flag>;
-            launch<body>(shape, body::shared_words, {list, schema_, words_.data(), ++call_});
+            launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
         }
     }
 
@@ -108,7 +108,7 @@ class emulated_tally_of {
     void add_as(const launch_shape& shape, const detail::length_list& list) {
         const auto by = [&]<std::uint32_t Sides>(std::integral_constant<std::uint32_t, Sides>) {
             using body = detail::add_lengths<Bytes, ByBoundaries, Slot, SlotBytes, Sides>;
-            launch<body>(shape, body::shared_words, {list, schema_, words_.data(), ++call_});
+            launch<body>(shape, body::shared_words(schema_), {list, schema_, words_.data(), ++call_});
         };
         schema_.side_count == 0   ? by(std::integral_constant<std::uint32_t, 0>{})
         : schema_.side_count == 1 ? by(std::integral_constant<std::uint32_t, 1>{})
@@ -162,8 +162,8 @@ void lengths_are_counted() {
                 host.add_lengths(lengths);
                 host.add_cu_seqlens(boundaries);
                 emulated_tally device{masks};
-                device.add(shape, detail::listed_lengths<T>(lengths.data(), lengths.size()));
-                device.add(shape, detail::listed_boundaries<T>(boundaries.data(), boundaries.size()));
+                device.add(shape, detail::listed_lengths(std::span(lengths)));
+                device.add(shape, detail::listed_boundaries(std::span(boundaries)));
                 INFO(shape.blocks << " blocks, " << count);
                 CHECK(device.read() == host);
             }
@@ -219,7 +219,7 @@ TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
     tally host{masks};
     host.add_lengths(lengths);
     emulated_tally device{masks};
-    device.add({1}, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+    device.add({1}, detail::listed_lengths(std::span(lengths)));
     CHECK(device.read() == host);
     CHECK(host.get(view::useful, statistic::squares) > ~std::uint64_t{0} - (std::uint64_t{1} << 42U));
 }
@@ -302,11 +302,11 @@ TEST_CASE("Kernels count lists that begin anywhere in their 16 bytes, and empty 
                             return all;
                         }();
                         const std::uint32_t* const lengths_at = as_lengths.data() + real_lead;
-                        device.add({2}, detail::listed_boundaries(at, count + 1));
+                        device.add({2}, detail::listed_boundaries(std::span(at, count + 1)));
                         device.add({2},
                                    detail::pack_of(std::span(at, count + 1), std::span(slots_at, count + 1), num_real));
-                        device.add({2}, detail::listed_lengths(lengths_at, count));
-                        device.add({2}, detail::in_rows(detail::listed_lengths(lengths_at, count), 9000));
+                        device.add({2}, detail::listed_lengths(std::span(lengths_at, count)));
+                        device.add({2}, detail::in_rows(detail::listed_lengths(std::span(lengths_at, count)), 9000));
                         INFO(real_lead << ", " << slot_lead << ", " << count << " of " << masks.size() << " masks");
                         CHECK(device.read() == host);
                     }
@@ -325,7 +325,7 @@ TEST_CASE("Boundaries of 64 bits that leave and come back by 2^32 are refused, a
     const mask_set masks{mask::sliding_window(400)};
     std::vector<std::int64_t> boundaries{0, 10, 20, far + 25, 30, 40, 50, 60, 70, 80};
     emulated_tally device{masks};
-    device.add({1}, detail::listed_boundaries(boundaries.data(), boundaries.size()));
+    device.add({1}, detail::listed_boundaries(std::span(boundaries)));
     refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(device.read()); });
     for (std::int64_t& at : boundaries) {
         at = 0;
@@ -339,7 +339,7 @@ TEST_CASE("Boundaries of 64 bits that leave and come back by 2^32 are refused, a
     tally host{masks};
     host.add_cu_seqlens(boundaries);
     emulated_tally passing{masks};
-    passing.add({1}, detail::listed_boundaries(boundaries.data(), boundaries.size()));
+    passing.add({1}, detail::listed_boundaries(std::span(boundaries)));
     CHECK(passing.read() == host);
 }
 
@@ -350,7 +350,7 @@ TEST_CASE("Boundaries that pass the end of their integers by a small step are re
             boundaries.push_back(static_cast<T>(static_cast<std::uint32_t>(boundaries.back()) + 2U));
         }
         emulated_tally device{mask_set{}};
-        device.add({1}, detail::listed_boundaries(boundaries.data(), boundaries.size()));
+        device.add({1}, detail::listed_boundaries(std::span(boundaries)));
         refuse_alike([&] { tally{mask_set{}}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(device.read()); });
     };
     check(std::numeric_limits<std::int32_t>::max());
@@ -405,7 +405,7 @@ TEST_CASE("Kernels count rows of a BSHD batch as a tally does") {
             tally host{masks};
             host.add_padded(lengths, 9000);
             emulated_tally device{masks};
-            device.add(shape, detail::in_rows(detail::listed_lengths(lengths.data(), lengths.size()), 9000));
+            device.add(shape, detail::in_rows(detail::listed_lengths(std::span(lengths)), 9000));
             CHECK(device.read() == host);
         }
         for (const std::size_t columns : {1U, 31U, 32U, 33U, 257U}) {
@@ -456,11 +456,11 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
             towers.add_grid_thw(thw);
             towers.add_audio_frames(frames);
             emulated_tally device{of_hstu};
-            device.add(shape, detail::samples_of(hstu_lengths(lengths, contextual, targets, 3)));
+            device.add(shape, detail::hstu_samples(std::span(lengths), std::span(contextual), std::span(targets), 3));
             CHECK(device.read() == host);
             emulated_tally of_towers{masks};
-            of_towers.add(shape, detail::grid_samples(thw.data(), count));
-            of_towers.add(shape, detail::clip_samples(frames.data(), count));
+            of_towers.add(shape, detail::grid_samples(std::span(thw)));
+            of_towers.add(shape, detail::clip_samples(std::span(frames)));
             CHECK(of_towers.read() == towers);
         }
     }
@@ -489,10 +489,10 @@ TEST_CASE("Kernels compiled with masks of one's own count them as a tally does")
         host.add(sequence{.length = 700, .past = 300}, sequence{.length = 1000, .past = 300});
 
         emulated_tally_of<own_rules> device{masks};
-        device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
-        device.add(shape, detail::listed_boundaries<std::int64_t>(boundaries.data(), boundaries.size()));
+        device.add(shape, detail::listed_lengths(std::span(lengths)));
+        device.add(shape, detail::listed_boundaries(std::span(boundaries)));
         device.add(shape, detail::pack_of(std::span(boundaries), std::span(slots), 50));
-        device.add(shape, detail::in_rows(detail::listed_lengths(lengths.data(), lengths.size()), 9000));
+        device.add(shape, detail::in_rows(detail::listed_lengths(std::span(lengths)), 9000));
         device.add_flags(shape, flags.data(), 3, 100);
         device.ref().add({.length = 700, .past = 300}, {.length = 1000, .past = 300});
         CHECK(device.read() == host);
@@ -590,8 +590,8 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
         lengths[3] = -4;
         lengths[170] = -5;
         emulated_tally device{masks};
-        device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), 3));
-        device.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+        device.add(shape, detail::listed_lengths(std::span(lengths).first(3)));
+        device.add(shape, detail::listed_lengths(std::span(lengths)));
         refuse_alike([&] { tally{masks}.add_lengths(lengths); }, [&] { static_cast<void>(device.read()); });
         try {
             static_cast<void>(device.read());
@@ -608,7 +608,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
 
         const std::vector<std::uint64_t> long_lengths{1, 2, std::uint64_t{1} << 32U, ~std::uint64_t{0}};
         emulated_tally too_long{masks};
-        too_long.add(shape, detail::listed_lengths<std::uint64_t>(long_lengths.data(), long_lengths.size()));
+        too_long.add(shape, detail::listed_lengths(std::span(long_lengths)));
         refuse_alike([&] { tally{masks}.add_lengths(long_lengths); }, [&] { static_cast<void>(too_long.read()); });
 
         for (const auto& boundaries :
@@ -619,14 +619,14 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
               {0, 1, 2, 3, 4, 5, 6, 7, 8, 7},
               {0, std::numeric_limits<std::int32_t>::max(), std::numeric_limits<std::int32_t>::min() + 5}}) {
             emulated_tally decreasing{masks};
-            decreasing.add(shape, detail::listed_boundaries<std::int32_t>(boundaries.data(), boundaries.size()));
+            decreasing.add(shape, detail::listed_boundaries(std::span(boundaries)));
             refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); },
                          [&] { static_cast<void>(decreasing.read()); });
         }
         // A sequence that begins below 0 is left out with the one that ends there.
         const std::vector<std::int32_t> below{0, 10, -5, 3, 20};
         emulated_tally negative_start{masks};
-        negative_start.add(shape, detail::listed_boundaries<std::int32_t>(below.data(), below.size()));
+        negative_start.add(shape, detail::listed_boundaries(std::span(below)));
         try {
             static_cast<void>(negative_start.read());
             CHECK(false);
@@ -645,14 +645,14 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
             }
             boundaries.push_back(static_cast<number>(static_cast<std::make_unsigned_t<number>>(end) + 5U));
             emulated_tally wrapped{masks};
-            wrapped.add(shape, detail::listed_boundaries<number>(boundaries.data(), boundaries.size()));
+            wrapped.add(shape, detail::listed_boundaries(std::span(boundaries)));
             refuse_alike([&] { tally{masks}.add_cu_seqlens(boundaries); }, [&] { static_cast<void>(wrapped.read()); });
         };
         wraps(std::int32_t{0});
         wraps(std::uint32_t{0});
         const std::vector<std::int64_t> far{0, std::int64_t{1} << 33U};
         emulated_tally above{masks};
-        above.add(shape, detail::listed_boundaries<std::int64_t>(far.data(), far.size()));
+        above.add(shape, detail::listed_boundaries(std::span(far)));
         refuse_alike([&] { tally{masks}.add_cu_seqlens(far); }, [&] { static_cast<void>(above.read()); });
 
         const std::vector<std::int32_t> real{0, 5, 20, 30};
@@ -688,7 +688,7 @@ TEST_CASE("A kernel leaves out what a tally refuses, counts the rest, and the ho
                          0) == 0);
 
         emulated_tally too_long_row{masks};
-        too_long_row.add(shape, detail::in_rows(detail::listed_lengths(real.data(), real.size()), 20));
+        too_long_row.add(shape, detail::in_rows(detail::listed_lengths(std::span(real)), 20));
         refuse_alike([&] { tally{masks}.add_padded(real, 20); }, [&] { static_cast<void>(too_long_row.read()); });
     }
 }
@@ -708,14 +708,13 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
         }
         const std::vector<std::int32_t> lengths{50, 9, 60};
         const std::vector<std::int32_t> targets{5, 10, 5};
-        const std::vector<std::int32_t> none;
         emulated_tally sample{text};
-        sample.add(shape, detail::samples_of(hstu_lengths(lengths, none, targets, 1)));
+        sample.add(shape, detail::hstu_samples(std::span(lengths), {}, std::span(targets), 1));
         refuse_alike([&] { tally{text}.add({.length = 9, .targets = 10, .target_group = 1}); },
                      [&] { static_cast<void>(sample.read()); });
         const std::vector<std::int32_t> negative{5, -1, 5};
         emulated_tally below{text};
-        below.add(shape, detail::samples_of(hstu_lengths(lengths, negative, none, 1)));
+        below.add(shape, detail::hstu_samples(std::span(lengths), std::span(negative), {}, 1));
         CHECK(error_of([&] {
                   static_cast<void>(below.read());
               }).rfind("contextual[1]: must be at least 0, got -1 (index 1 ", 0) == 0);
@@ -725,12 +724,12 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                 {1, 4, 4, 1, 70'000, 70'000},
                                 {1, 4, 4, 4'000'000'000, 1000, 1000}}) {
             emulated_tally grids{masks};
-            grids.add(shape, detail::grid_samples(thw.data(), 2));
+            grids.add(shape, detail::grid_samples(std::span(thw).first(6)));
             refuse_alike([&] { tally{masks}.add_grid_thw(thw); }, [&] { static_cast<void>(grids.read()); });
         }
         const std::vector<std::int64_t> frames{5, 1, std::int64_t{1} << 40U};
         emulated_tally clips{masks};
-        clips.add(shape, detail::clip_samples(frames.data(), 3));
+        clips.add(shape, detail::clip_samples(std::span(frames).first(3)));
         refuse_alike([&] { tally{masks}.add_audio_frames(frames); }, [&] { static_cast<void>(clips.read()); });
     }
     emulated_tally own{masks};
@@ -753,10 +752,10 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             lengths[0] = longest;
             lengths[apart] = longest;
             emulated_tally device{mask_set{mask::window(longest / 2, -1)}};
-            device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            device.add(shape, detail::listed_lengths(std::span(lengths)));
             if (apart == 0) {
                 CHECK(device.read().get(view::useful, statistic::squares) == std::uint64_t{longest} * longest);
-                device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+                device.add(shape, detail::listed_lengths(std::span(lengths)));
             }
             CHECK(error_of([&] { static_cast<void>(device.read()); }) == "squares: the sum does not fit 64 bits");
         }
@@ -765,7 +764,7 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             std::vector<std::uint32_t> lengths(600, 0);
             lengths[place] = longest;
             emulated_tally device{mask_set{}};
-            device.add(shape, detail::listed_lengths<std::uint32_t>(lengths.data(), lengths.size()));
+            device.add(shape, detail::listed_lengths(std::span(lengths)));
             CHECK(device.read().get(view::useful, statistic::tokens) == longest);
         }
         // A caller's own rule has sums that nothing bounds: within a group, between groups and between warps.
@@ -774,13 +773,13 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
             lengths[0] = 7;
             lengths[apart] = 7;
             emulated_tally_of<library_rules::with<half_a_word>> own{mask_set{half_a_word{}}};
-            own.add(shape, detail::listed_lengths<std::int32_t>(lengths.data(), lengths.size()));
+            own.add(shape, detail::listed_lengths(std::span(lengths)));
             CHECK(error_of([&] { static_cast<void>(own.read()); }) ==
                   (apart == 0 ? "no error" : "half_a_word: the sum does not fit 64 bits"));
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
-        grids.add(shape, detail::grid_samples(thw.data(), 1));
+        grids.add(shape, detail::grid_samples(std::span(thw).first(3)));
         CHECK(error_of([&] { static_cast<void>(grids.read()); }) == "vision.squares: the sum does not fit 64 bits");
     }
 }

@@ -141,7 +141,7 @@ def test_sums_are_those_of_a_tally_bit_for_bit(mistral: floptally.Cost, llama: f
     for cost in (mistral, llama):
         counted = floptally.DeviceTally(cost)
         expected = floptally.Tally(cost)
-        for dtype in (np.int32, np.int64):
+        for dtype in (np.int32, np.int64, np.uint32, np.uint64):
             counted.add(cu_seqlens=Tensor(boundaries, dtype))
             expected.add_cu_seqlens(boundaries)
             counted.add(lengths=Tensor(lengths, dtype))
@@ -152,7 +152,7 @@ def test_sums_are_those_of_a_tally_bit_for_bit(mistral: floptally.Cost, llama: f
             expected.add_cu_seqlens(boundaries, padded)
             counted.add(cu_seqlens=Tensor(boundaries, dtype), num_real_seqs=500)
             expected.add_cu_seqlens(boundaries, num_real_seqs=500)
-            for number in (np.int32, np.int64):
+            for number in (np.int32, np.uint64):
                 counted.add(
                     cu_seqlens=Tensor(boundaries, dtype), cu_seqlens_padded=Tensor(padded, dtype),
                     num_real_seqs=Tensor(77, number),
@@ -196,7 +196,7 @@ def test_calls_are_named_as_those_of_a_tally(mistral: floptally.Cost) -> None:
         counted.add_new_tokens(on_device(lengths), on_device(others))
         expected.add_new_tokens([(int(n), int(past)) for n, past in zip(lengths, others)])
     assert counted.read() == expected
-    with pytest.raises(floptally.Error, match=r"^past: must be as many as new_tokens \(200\), got 199"):
+    with pytest.raises(floptally.Error, match=r"^past: must be as many as lengths \(200\), got 199"):
         counted.add_new_tokens(Tensor(lengths), Tensor(others[1:]))
     with pytest.raises(floptally.Error, match="^cu_seqlens_real: says which sequences are real"):
         counted.add_cu_seqlens(Tensor(boundaries), num_real_seqs=3, cu_seqlens_real=Tensor(boundaries))
@@ -384,20 +384,20 @@ def test_what_the_host_can_see_is_an_error_at_once(mistral: floptally.Cost, host
     counted = floptally.DeviceTally(mistral)
     one = Tensor([0, 5])
     wrong: list[tuple[dict[str, Any], str]] = [
-        ({}, "cu_seqlens: each call counts one of cu_seqlens, lengths and attention_mask"),
-        ({"cu_seqlens": one, "lengths": one}, "cu_seqlens: each call counts one of"),
+        ({}, "lengths: must be an array or a tensor on CUDA device 0, got None"),
+        ({"cu_seqlens": one, "lengths": one}, "cu_seqlens: is given beside lengths, and both would be counted"),
         ({"num_real_seqs": 1, "lengths": one}, "num_real_seqs: needs cu_seqlens"),
         ({"row_length": 1, "cu_seqlens": one}, "row_length: needs lengths"),
         ({"cu_seqlens": [0, 5]}, r"cu_seqlens: must be an array or a tensor on CUDA device 0, got \[0, 5\]"),
         ({"cu_seqlens": np.array([0, 5])}, "cu_seqlens: must be on CUDA device 0, got an array that is not on a CUDA device"),
         ({"cu_seqlens": Tensor([0, 5], device=1)}, "cu_seqlens: must be on CUDA device 0, got a tensor on CUDA device 1"),
         ({"cu_seqlens": Tensor([])}, "cu_seqlens: needs at least one boundary"),
-        ({"cu_seqlens": Tensor([0, 5], np.uint32)}, "cu_seqlens: must be int32 or int64 on a device, got uint32"),
+        ({"cu_seqlens": Tensor([0, 5], np.uint16)}, "cu_seqlens: must be int32, int64, uint32 or uint64, got uint16"),
         ({"cu_seqlens": Tensor([[0, 5]])}, r"cu_seqlens: must have one dimension, got shape \(1, 2\)"),
         ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0, 5], np.int64)}, "cu_seqlens_padded: must be int32 as cu_seqlens, got int64"),
         ({"cu_seqlens": one, "cu_seqlens_padded": Tensor([0])}, "cu_seqlens_padded: has 1 boundaries, cu_seqlens has 2"),
         ({"cu_seqlens": one, "num_real_seqs": 2}, "num_real_seqs: "),
-        ({"cu_seqlens": one, "num_real_seqs": Tensor([1, 1])}, r"num_real_seqs: must be one number, got shape \(2,\)"),
+        ({"cu_seqlens": one, "num_real_seqs": Tensor([1, 1])}, "num_real_seqs: must be one number, got 2"),
         ({"lengths": one, "row_length": -1}, "row_length: must be an integer"),
         ({"attention_mask": one}, r"attention_mask: must have two dimensions, \[batch, tokens\], got shape \(2,\)"),
         ({"attention_mask": Tensor([[0.5]], np.float32)}, "attention_mask: must be bool or integers, got float32"),

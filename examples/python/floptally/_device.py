@@ -24,9 +24,8 @@ _KERNELS = pathlib.Path(__file__).with_name("_kernels.fatbin.gz")
 class DeviceTally(_core.DeviceTally):
     """Exact sums of lengths that are on a GPU already: nothing is copied to the host, and nobody waits.
 
-    cost_or_masks, convention, plan: as of a `Tally`.
-    device: a number, "cuda:1" or a torch.device; by default the current one of PyTorch, else 0.
-    snapshots: how many of them wait for `poll` at most.
+    cost_or_masks, convention, plan: as of a `Tally`. device: a number, "cuda:1" or a torch.device; by default the current one
+    of PyTorch, else 0. snapshots: how many of them wait for `poll` at most.
 
         counted = floptally.DeviceTally(cost)
         counted.add(cu_seqlens=cu_seqlens)          # every microbatch: one launch on the current stream
@@ -36,11 +35,9 @@ class DeviceTally(_core.DeviceTally):
 
     `add` takes cu_seqlens (with cu_seqlens_padded and num_real_seqs, an int or a number on the GPU), lengths (with
     row_length) or attention_mask, of PyTorch, or what has DLPack or the CUDA array interface (JAX, CuPy), and the stream
-    that it is added on: PyTorch's or CuPy's current one, unless it is given. Adds and snapshots can be captured in a graph.
-    What a `Tally` would refuse is left out and remembered: `poll` and `read` raise it as a `LeftOut`, whose `counted` is
-    the tally of all the others.
-
-    Make one before a capture begins: kernels are loaded, and memory is allocated, here alone.
+    that it is added on: PyTorch's or CuPy's current one, unless it is given. Adds and snapshots can be captured in a graph;
+    kernels are loaded, and memory is allocated, where a DeviceTally is made, and so before. What a `Tally` would refuse is
+    left out and remembered: `poll` and `read` raise it as a `LeftOut`, whose `counted` is the tally of all the others.
     """
 
     def __init__(
@@ -55,18 +52,13 @@ class DeviceTally(_core.DeviceTally):
         if not _KERNELS.exists():
             raise Error(
                 "DeviceTally",
-                "this floptally was built where no nvcc was found, and has no kernels: build it where there is one, or give the "
-                "tensors to Meter.add, which copies them without a wait and counts them a step later",
+                "this floptally was built where no nvcc was found, and has no kernels: build it where there is one, or give "
+                "the tensors to Meter.add, which copies them without a wait and counts them a step later",
             )
         number = _number_of(device)
+        on = functools.partial(_stream_of, number)
         super().__init__(
-            cost_or_masks,
-            device=number,
-            snapshots=snapshots,
-            kernels=_kernels,
-            stream_of=functools.partial(_stream_of, number),
-            convention=convention,
-            plan=plan,
+            cost_or_masks, device=number, snapshots=snapshots, kernels=_kernels, stream_of=on, convention=convention, plan=plan
         )
 
 
@@ -76,29 +68,27 @@ def _kernels() -> bytes:
 
 
 def _number_of(device: object) -> int:
-    if device is None:
+    if device is None or str(device) == "cuda":
         torch = sys.modules.get("torch")
         return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0
     if isinstance(device, SupportsIndex):
         return int(device)
     kind, _, index = str(device).partition(":")
-    if kind != "cuda" or not (index.isdigit() or not index):
+    if kind != "cuda" or not index.isdigit():
         raise Error("device", f'must be a number or "cuda:N", got {device!r}')
-    return int(index) if index else _number_of(None)
+    return int(index)
 
 
 def _stream_of(device: int, stream: Any) -> int:
     """The address of a stream: PyTorch has it as `cuda_stream`, CuPy as `ptr`, others by `__cuda_stream__`."""
-    if stream is None:
-        torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
-        if torch is not None and torch.cuda.is_initialized():
-            return int(torch.cuda.current_stream(device).cuda_stream)
-        return int(cupy.cuda.get_current_stream().ptr) if cupy is not None else 0
-    for name in ("cuda_stream", "ptr"):
-        if hasattr(stream, name):
-            return int(getattr(stream, name))
+    torch, cupy = sys.modules.get("torch"), sys.modules.get("cupy")
+    if stream is None and torch is not None and torch.cuda.is_initialized():
+        stream = torch.cuda.current_stream(device)
+    elif stream is None:
+        stream = cupy.cuda.get_current_stream() if cupy is not None else 0
     if hasattr(stream, "__cuda_stream__"):
         return int(stream.__cuda_stream__()[1])
-    if isinstance(stream, int):
-        return stream
-    raise Error("stream", f"must be a stream of PyTorch or CuPy, or its address, got {stream!r}")
+    address = getattr(stream, "cuda_stream", getattr(stream, "ptr", stream))
+    if not isinstance(address, int):
+        raise Error("stream", f"must be a stream of PyTorch or CuPy, or its address, got {stream!r}")
+    return address

@@ -122,6 +122,10 @@ array_argument::array_argument(py::handle value, std::string_view field, const a
     } else if (PyList_CheckExact(value.ptr()) == 0) {
         is_array_ = read_tensor(value, field);
     }
+    if (!is_array_ && !place.is_host()) {
+        throw error(field, "must be an array or a tensor on CUDA device " + std::to_string(place.device) + ", got " +
+                               shown(value));
+    }
 }
 array_argument::~array_argument() {
     if (buffer_.obj != nullptr) {
@@ -270,39 +274,34 @@ void require_in_host_memory(py::handle value, std::string_view field) {
     }
 }
 
+integer_view integers_in(const array_argument& array, std::string_view field, std::size_t columns) {
+    const std::span<const std::int64_t> shape = array.shape();
+    const bool is_number = shape.empty() && !array.place().is_host();
+    if (shape.size() != 1 && !is_number && !(columns != 0 && shape.size() == 2 && std::cmp_equal(shape[1], columns))) {
+        const std::string rows = columns == 0 ? "" : " or rows of " + std::to_string(columns);
+        throw error(field, "must have one dimension" + rows + ", got shape " + array.shape_text());
+    }
+    const element_type& type = array.type();
+    const bool is_signed = type.is == element_type::kind::signed_integer;
+    if ((!is_signed && type.is != element_type::kind::unsigned_integer) || (type.bytes != 4 && type.bytes != 8)) {
+        throw error(field, "must be int32, int64, uint32 or uint64, got " + type.name());
+    }
+    const auto as = [&]<class T>(T) -> integer_view {
+        return std::span(static_cast<const T*>(array.data()), array.size());
+    };
+    return is_signed ? (type.bytes == 4 ? as(std::int32_t{}) : as(std::int64_t{}))
+                     : (type.bytes == 4 ? as(std::uint32_t{}) : as(std::uint64_t{}));
+}
+
 integers::integers(py::handle value, std::string_view field, std::size_t columns, bool takes_bools)
     : array_(value, field), takes_bools_(takes_bools) {
     if (array_.is_array()) {
-        view_array(field, columns);
+        view_ = integers_in(array_, field, columns);
     } else if (is_sequence(value)) {
         append_all(value, field, columns);
     } else {
         throw error(field, "must be a list, an array or a tensor of integers, got " + shown(value));
     }
-}
-void integers::view_array(std::string_view field, std::size_t columns) {
-    const std::span<const std::int64_t> shape = array_.shape();
-    if (shape.size() != 1 && !(columns != 0 && shape.size() == 2 && std::cmp_equal(shape[1], columns))) {
-        const std::string rows = columns == 0 ? "" : " or rows of " + std::to_string(columns);
-        throw error(field, "must have one dimension" + rows + ", got shape " + array_.shape_text());
-    }
-    const element_type& type = array_.type();
-    const bool known = type.is == element_type::kind::signed_integer     ? view_of<std::int32_t, std::int64_t>(type)
-                       : type.is == element_type::kind::unsigned_integer ? view_of<std::uint32_t, std::uint64_t>(type)
-                                                                         : false;
-    if (!known) {
-        throw error(field, "must be int32, int64, uint32 or uint64, got " + type.name());
-    }
-}
-
-template <class Narrow, class Wide>
-bool integers::view_of(const element_type& type) {
-    if (type.bytes == sizeof(Narrow)) {
-        view_ = std::span(static_cast<const Narrow*>(array_.data()), array_.size());
-    } else if (type.bytes == sizeof(Wide)) {
-        view_ = std::span(static_cast<const Wide*>(array_.data()), array_.size());
-    }
-    return type.bytes == sizeof(Narrow) || type.bytes == sizeof(Wide);
 }
 
 void integers::append_all(py::handle list, std::string_view field, std::size_t columns) {

@@ -61,7 +61,7 @@ class array_argument {
     static_assert(sizeof(Py_ssize_t) == sizeof(std::int64_t), "sides of both protocols are read alike");
 
   public:
-    /// A value may be no array, which `is_array` then says.
+    /// A value may be no array, which `is_array` then says; where it has to be on a device that is an error.
     array_argument(py::handle value, std::string_view field, const array_place& place = {});
     array_argument(const array_argument&) = delete;  // a buffer's shape may stand in the buffer
     array_argument& operator=(const array_argument&) = delete;
@@ -83,6 +83,8 @@ class array_argument {
 
     /// "(2, 3)"
     [[nodiscard]] std::string shape_text() const;
+
+    [[nodiscard]] const array_place& place() const { return place_; }
 
   private:
     explicit array_argument(const array_place& place) : place_(place) {}
@@ -112,6 +114,10 @@ class array_argument {
 /// Throws where a number, or a list of them, is on a GPU: asking for it would wait for the GPU.
 void require_in_host_memory(py::handle value, std::string_view field);
 
+/// The integers of an array, which may have a second dimension of so many columns (0: it may not). A number that is on
+/// a device is a list of one.
+[[nodiscard]] integer_view integers_in(const array_argument& array, std::string_view field, std::size_t columns = 0);
+
 /// The integers of an argument: those of an array or a tensor where they stand, those of a list copied.
 class integers {
   public:
@@ -124,9 +130,6 @@ class integers {
     [[nodiscard]] const void* address() const { return array_.is_array() ? array_.data() : copied_.data(); }
 
   private:
-    void view_array(std::string_view field, std::size_t columns);
-    template <class Narrow, class Wide>
-    bool view_of(const element_type& type);
     void append_all(py::handle list, std::string_view field, std::size_t columns);
     void append(py::handle item, std::string_view field, std::size_t index, std::size_t columns);
     [[nodiscard]] std::int64_t to_integer(py::handle item, std::string_view field, std::size_t index) const;

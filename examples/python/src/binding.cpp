@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include <floptally/cuda/device_reading.hpp>
+
 namespace floptally::detail::python {
 
 definition::definition(std::string own_name, const std::string& written, const char* meaning, const char* self)
@@ -142,11 +144,15 @@ py::object str_of(std::string_view text) {
 
 /// An error of ours as the one that Python raises.
 void set_error(const error& problem) {
-    const bool overflows = dynamic_cast<const overflow*>(&problem) != nullptr;
-    const py::object& type = overflows ? errors().overflow : errors().error;
     try {
-        const py::object raised = type(str_of(problem.field()), str_of(problem.problem()));
-        PyErr_SetObject(type.ptr(), raised.ptr());
+        const py::object field = str_of(problem.field());
+        const py::object text = str_of(problem.problem());
+        const auto* const left = dynamic_cast<const left_out*>(&problem);
+        const py::object& type =
+            dynamic_cast<const overflow*>(&problem) != nullptr ? errors().overflow : errors().error;
+        const py::object raised =
+            left != nullptr ? errors().left_out(field, text, left->sequences(), left->counted()) : type(field, text);
+        PyErr_SetObject(py::type::handle_of(raised).ptr(), raised.ptr());
     } catch (py::error_already_set& instead) {
         instead.restore();
     }

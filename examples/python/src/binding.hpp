@@ -263,6 +263,17 @@ template <class Function>
 void method(py::handle type, const char* name, Function) {
     definition_of<Function> = bind(binds::method, type, name, &call<Function>);
 }
+/// Methods of several names by one lambda; CPython knows each by a type of its own.
+template <class Function, std::size_t>
+struct one_of_methods : Function {};
+template <class Function, std::size_t... Each>
+void methods(py::handle type, const char* const* names, Function function, std::index_sequence<Each...> /*all*/) {
+    (method(type, names[Each], one_of_methods<Function, Each>{function}), ...);
+}
+template <std::size_t Count, class Function>
+void methods(py::handle type, const char* const (&names)[Count], Function function) {
+    methods(type, names, function, std::make_index_sequence<Count>());
+}
 template <class Function>
 void special_method(py::handle type, const char* name, const char* parameters, Function) {
     definition_of<Function> = bind(binds::method, type, name, &call<Function>, parameters);

@@ -187,6 +187,10 @@ class input_arguments {
     bool gives_tally_ = false;
 };
 
+/// Throws where one call names its sequences twice, by lengths, by boundaries and by an attention mask, or a part of
+/// what it does not have.
+void require_one_batch(const arguments& given);
+
 /// Throws where requests would be counted as a step that trains.
 void require_forward(const model_input& batch, const training_plan& plan);
 

@@ -92,7 +92,8 @@ std::string names_of(const mask_set& masks) {
     return names.empty() ? "no pairs" : "the pairs of " + names;
 }
 
-/// Throws where one call names its sequences twice: by lengths, by boundaries, by an attention mask.
+}  // namespace
+
 void require_one_batch(const arguments& given) {
     constexpr const char* of_text[] = {"lengths", "cu_seqlens", "attention_mask"};
     const char* first = nullptr;
@@ -103,14 +104,21 @@ void require_one_batch(const arguments& given) {
         if (first != nullptr) {
             throw error(name, std::string("is given beside ") + first +
                                   ", and both would be counted: give one of them; where they are two batches, add both "
-                                  "to one Tally by add_" +
+                                  "to one tally by add_" +
                                   first + "() and add_" + name + "()");
         }
         first = name;
     }
+    constexpr std::pair<const char*, const char*> parts[] = {{"row_length", "lengths"},
+                                                             {"cu_seqlens_padded", "cu_seqlens"},
+                                                             {"cu_seqlens_real", "cu_seqlens"},
+                                                             {"num_real_seqs", "cu_seqlens"}};
+    for (const auto& [part, of] : parts) {
+        if (given.some(part) && !given.some(of)) {
+            throw error(part, std::string("needs ") + of);
+        }
+    }
 }
-
-}  // namespace
 
 std::vector<request> to_requests(py::handle list) {
     require_in_host_memory(list, "requests");
@@ -245,9 +253,6 @@ integer_view input_arguments::keep(py::handle value, const char* field, std::siz
 void input_arguments::read_lengths() {
     const py::handle lengths = given_.some("lengths");
     const py::handle row_length = given_.some("row_length");
-    if (row_length && !lengths) {
-        throw error("row_length", "needs lengths");
-    }
     if (lengths) {
         input_.lengths.push_back({"lengths", keep(lengths, "lengths")});
         if (row_length) {
@@ -268,12 +273,6 @@ void input_arguments::read_boundaries() {
     const py::handle num_real_seqs = given_.some("num_real_seqs");
     const py::handle real_alone = given_.some("cu_seqlens_real");
     if (!cu_seqlens) {
-        if (padded || real_alone || num_real_seqs) {
-            throw error(padded       ? "cu_seqlens_padded"
-                        : real_alone ? "cu_seqlens_real"
-                                     : "num_real_seqs",
-                        "needs cu_seqlens");
-        }
         return;
     }
     const integer_view real = keep(cu_seqlens, "cu_seqlens");

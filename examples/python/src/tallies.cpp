@@ -90,16 +90,6 @@ constexpr const char* adder_names[] = {"add_lengths",   "add_padded",         "a
                                        "add_packed",    "add_attention_mask", "add_encoder_decoder",
                                        "add_sequences", "add_grid_thw",       "add_audio_frames"};
 
-template <std::size_t... Adder>
-void adders(const py::class_<tally>& type, std::index_sequence<Adder...> /*all*/) {
-    (method(type, adder_names[Adder],
-            [](tally& t, const arguments& given) {
-                given.require_values();
-                input_arguments(given, t.masks(), input_for::tally).add_to(t);
-            }),
-     ...);
-}
-
 /// Adds what `add` makes of two lists of integers to a tally.
 template <class Add>
 void add_lists(tally& t, const integers& first, const integers& second, Add add) {
@@ -156,7 +146,10 @@ void add_grids_with_text(tally& t, const arguments& given) {
 void bind_tallies(py::module_& module) {
     const py::class_<tally> type = new_class<tally>(module, "Tally");
     constructor(type, [](const arguments& given) { return tally{masks_for(given)}; });
-    adders(type, std::make_index_sequence<std::size(adder_names)>());
+    methods(type, adder_names, [](tally& t, const arguments& given) {
+        given.require_values();
+        input_arguments(given, t.masks(), input_for::tally).add_to(t);
+    });
     method(type, "add_new_tokens", [](tally& t, const arguments& given) { add_new_tokens(t, given); });
     method(type, "add_hstu", [](tally& t, const arguments& given) { add_hstu(t, given); });
     method(type, "add_requests", [](tally& t, const arguments& given) {

@@ -124,18 +124,9 @@ CUresult cuMemHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
     return status_of(cudaHostAlloc(memory, bytes, flags));
 }
 CUresult cuMemFreeHost(void* memory) { return status_of(cudaFreeHost(memory)); }
-CUresult cuMemHostGetDevicePointer_v2(CUdeviceptr* seen, void* pinned, unsigned flags) {
-    void* found = nullptr;
-    const cudaError_t status = cudaHostGetDevicePointer(&found, pinned, flags);
-    *seen = reinterpret_cast<CUdeviceptr>(found);
-    return status_of(status);
-}
-CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-    return status_of(
-        cudaMemcpyAsync(to, reinterpret_cast<const void*>(from), bytes, cudaMemcpyDeviceToHost, stream_of(stream)));
-}
-CUresult cuMemcpyHtoD_v2(CUdeviceptr to, const void* from, std::size_t bytes) {
-    return status_of(cudaMemcpy(reinterpret_cast<void*>(to), from, bytes, cudaMemcpyHostToDevice));
+CUresult cuMemcpyAsync(CUdeviceptr to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
+    return status_of(cudaMemcpyAsync(reinterpret_cast<void*>(to), reinterpret_cast<const void*>(from), bytes,
+                                     cudaMemcpyDefault, stream_of(stream)));
 }
 CUresult cuMemsetD8Async(CUdeviceptr memory, unsigned char value, std::size_t bytes, CUstream stream) {
     return status_of(cudaMemsetAsync(reinterpret_cast<void*>(memory), value, bytes, stream_of(stream)));

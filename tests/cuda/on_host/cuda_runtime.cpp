@@ -472,12 +472,6 @@ cudaError_t cudaFree(void* memory) {
 cudaError_t cudaFreeHost(void* memory) {
     return call_on_device(__func__, kind::allocates, [&] { return release(memory); });
 }
-cudaError_t cudaHostGetDevicePointer(void** seen, void* memory, unsigned /*flags*/) {
-    return call(__func__, kind::other, [&] {
-        *seen = memory;
-        return cudaSuccess;
-    });
-}
 /// A copy: from the host it is staged and under way when the call returns; to the host it waits.
 cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind direction) {
     return call_on_device(__func__, kind::waits, [&] {

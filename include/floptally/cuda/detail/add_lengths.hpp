@@ -34,14 +34,13 @@ struct add_lengths {
     static constexpr std::uint32_t resident = 5 * views;
     static constexpr std::uint32_t units = threads * group_size;
     static constexpr std::uint32_t columns = 3 + Sides;  ///< of a view
-    static constexpr std::size_t shared_words = std::size_t{views} * columns * threads;
 
-    struct arguments {
-        length_list list;
-        word_schema schema;
-        std::uint64_t* words;
-        std::uint32_t call;
-    };
+    using list_type = length_list;
+    using arguments = list_arguments<list_type>;
+
+    [[nodiscard]] static std::size_t shared_words(const word_schema& /*schema*/) {
+        return std::size_t{views} * columns * threads;
+    }
 
     template <class Block>
     static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
@@ -173,7 +172,7 @@ struct add_lengths {
             std::uint32_t length = 0;
             std::uint32_t slot = 0;
             if (i < list.count && !list.take(i, reals, length, slot)) {
-                list.refuse_one(i, reals, record_after(given.schema, given.words), given.call);
+                list.refuse_one(i, reals, given.refusals(), given.call);
             } else if (slot > plain_limit) {
                 add_long(given, length, slot);
             } else {
@@ -219,7 +218,7 @@ struct add_lengths {
     static FLOPTALLY_HOST_DEVICE void add_word(const arguments& given, std::uint32_t seen, std::uint32_t word,
                                                std::uint64_t amount, bool wraps = false) {
         if (add_overflows(given.words + seen * given.schema.stride() + word, amount) || wraps) {
-            atomic_or(&record_after(given.schema, given.words)->overflowed[seen], std::uint64_t{1} << word);
+            atomic_or(&given.refusals()->overflowed[seen], std::uint64_t{1} << word);
         }
     }
 };

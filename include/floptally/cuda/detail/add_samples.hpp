@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <iterator>
 #include <type_traits>
 
 #include <floptally/batch/lengths.hpp>
@@ -41,10 +40,11 @@ struct sample_list;
 /// Sequences by their lengths and slots, and parts that both have.
 template <>
 struct sample_list<sequence> {
+    static constexpr const char* field = "lengths";
     static constexpr std::uint32_t stride = 1;  ///< numbers of a sample in a list
 
     length_list lengths{};
-    number_list parts[4]{};  ///< past, keys, context, targets
+    number_list parts[4]{};  ///< past, keys, context, targets: in the order of `list_name`
     std::uint32_t target_group = 0;
 
     [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return lengths.count; }
@@ -77,6 +77,7 @@ struct sample_list<sequence> {
 };
 template <>
 struct sample_list<grid> {
+    static constexpr const char* field = "grid_thw";
     static constexpr std::uint32_t stride = 3;
 
     number_list thw{};
@@ -102,6 +103,7 @@ struct sample_list<grid> {
 };
 template <>
 struct sample_list<audio_clip> {
+    static constexpr const char* field = "audio_frames";
     static constexpr std::uint32_t stride = 1;
 
     number_list frames{};
@@ -116,37 +118,32 @@ struct sample_list<audio_clip> {
     }
 };
 
-/// Sequences by lists of their lengths and parts.
-template <integer T, integer P>
-[[nodiscard]] sample_list<sequence> samples_of(const lengths_and_parts<T, P>& lists) {
-    struct place {
-        std::uint32_t sequence::*of;
-        list_name field;
-    };
-    constexpr place places[] = {{&sequence::past, list_name::past},
-                                {&sequence::keys, list_name::encoder_lengths},
-                                {&sequence::context, list_name::contextual},
-                                {&sequence::targets, list_name::targets}};
-    sample_list<sequence> made{.lengths = listed_lengths(lists.lengths().data(), lists.lengths().size()),
-                               .target_group = lists.target_group()};
-    for (const auto& part : lists.parts()) {
-        for (std::size_t i = 0; i < std::size(places); ++i) {
-            if (part.of == places[i].of) {
-                made.parts[i] = {part.numbers.data(), places[i].field};
-            }
-        }
+/// Sequences with a list of one more part, one for each.
+[[nodiscard]] inline sample_list<sequence> with_part(sample_list<sequence> list, list_name part,
+                                                     const any_list& numbers) {
+    require_as_many(list.size(), name_of(list.lengths.real.field), numbers.count, name_of(part));
+    list.parts[static_cast<std::size_t>(part) - static_cast<std::size_t>(list_name::past)] = numbers.named(part);
+    return list;
+}
+/// Samples of HSTU: an empty list of `contextual` or `targets` is all zeros.
+[[nodiscard]] inline sample_list<sequence> hstu_samples(const any_list& lengths, const any_list& contextual,
+                                                        const any_list& targets, std::uint32_t target_group) {
+    sample_list<sequence> list{.lengths = listed_lengths(lengths), .target_group = target_group};
+    if (contextual.count != 0) {
+        list = with_part(list, list_name::contextual, contextual);
     }
-    return made;
+    if (targets.count != 0) {
+        list = with_part(list, list_name::targets, targets);
+    }
+    return list;
 }
 /// Images and clips in the layout of `grid_thw`, three numbers each.
-template <integer T>
-[[nodiscard]] sample_list<grid> grid_samples(const T* thw, std::size_t count) {
-    return {{thw, list_name::grid_thw}, listed_lengths(thw, count, list_name::grid_thw).count};
+[[nodiscard]] inline sample_list<grid> grid_samples(const any_list& thw) {
+    return {thw.named(list_name::grid_thw), samples_in(thw.count / 3, list_name::grid_thw)};
 }
 /// Clips of sound by their frames.
-template <integer T>
-[[nodiscard]] sample_list<audio_clip> clip_samples(const T* frames, std::size_t count) {
-    return {{frames, list_name::audio_frames}, listed_lengths(frames, count, list_name::audio_frames).count};
+[[nodiscard]] inline sample_list<audio_clip> clip_samples(const any_list& frames) {
+    return {frames.named(list_name::audio_frames), samples_in(frames.count, list_name::audio_frames)};
 }
 
 /// The kernel for samples of a kind, by rules of a list.
@@ -156,12 +153,8 @@ struct add_samples {
     static constexpr std::uint32_t resident = 6;
     static constexpr std::uint32_t units = threads;
 
-    struct arguments {
-        sample_list<Unit> list;
-        word_schema schema;
-        std::uint64_t* words;
-        std::uint32_t call;
-    };
+    using list_type = sample_list<Unit>;
+    using arguments = list_arguments<list_type>;
 
     /// Columns of both views for every word of the modality.
     [[nodiscard]] static std::size_t shared_words(const word_schema& schema) {
@@ -210,6 +203,27 @@ struct add_samples {
                 atomic_or(&into.refusals()->overflowed[seen], std::uint64_t{1} << word);
             }
         });
+    }
+};
+
+/// The kernel that adds the words of a tally that the host has counted, by one block.
+struct add_counted {
+    static constexpr std::uint32_t threads = 2 * warp_size;
+    static constexpr std::uint32_t resident = 1;
+
+    struct arguments {
+        std::uint64_t counted[2 * word_schema::most];
+        word_schema schema;
+        std::uint64_t* words;
+    };
+
+    template <class Block>
+    static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
+        const word_schema& schema = given.schema;
+        const basic_device_tally_ref<window_rules> into(&schema, given.words, record_after(schema, given.words));
+        for (std::uint32_t word = block.thread(); word < schema.size(); word += threads) {
+            into.add_to(word / schema.stride(), word % schema.stride(), given.counted[word]);
+        }
     }
 };
 

@@ -37,6 +37,8 @@ struct flag_rows {
           columns(column_count),
           is_signed(std::is_signed_v<T>),
           is_aligned(lies_on_16_bytes(from) && column_count * sizeof(T) % 16 == 0) {}
+
+    [[nodiscard]] std::size_t size() const { return rows; }
 };
 
 /// The kernel for such rows: a block reads a row, in loads of 16 bytes where that can be, and a thread adds each word
@@ -46,20 +48,17 @@ struct add_rows {
     static constexpr std::uint32_t threads = 256;
     static constexpr std::uint32_t resident = 5;
     static constexpr std::uint32_t units = 1;
-    static constexpr std::size_t shared_words = threads / warp_size;
     static constexpr std::uint32_t per_load = 16 / sizeof(T);
 
-    struct arguments {
-        flag_rows list;
-        word_schema schema;
-        std::uint64_t* words;
-        std::uint32_t call;
-    };
+    using list_type = flag_rows;
+    using arguments = list_arguments<list_type>;
+
+    [[nodiscard]] static std::size_t shared_words(const word_schema& /*schema*/) { return threads / warp_size; }
 
     template <class Block>
     static FLOPTALLY_HOST_DEVICE void run(const Block& block, const arguments& given) {
         const flag_rows& list = given.list;
-        const basic_device_tally_ref<Rules> into(&given.schema, given.words, record_after(given.schema, given.words));
+        const basic_device_tally_ref<Rules> into(&given.schema, given.words, given.refusals());
         FLOPTALLY_ROLLED
         for (std::size_t row = block.index(); row < list.rows; row += block.count()) {
             const T* const flags = static_cast<const T*>(list.flags) + row * list.columns;

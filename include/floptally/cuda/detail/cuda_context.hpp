@@ -63,11 +63,14 @@ class owned_device {
     device_context context_;
 };
 
-/// Throws where a stream is being captured and the call could not be part of the capture.
-inline void refuse_capture(cudaStream_t stream, const char* call, const char* why) {
+[[nodiscard]] inline bool is_capturing(cudaStream_t stream) {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     require_cuda(cudaStreamIsCapturing(stream, &status), "cudaStreamIsCapturing");
-    if (status != cudaStreamCaptureStatusNone) {
+    return status != cudaStreamCaptureStatusNone;
+}
+/// Throws where a stream is being captured and the call could not be part of the capture.
+inline void refuse_capture(cudaStream_t stream, const char* call, const char* why) {
+    if (is_capturing(stream)) {
         throw error(call, why);
     }
 }

@@ -20,9 +20,10 @@ namespace floptally::detail {
 /// Words in the memory of a device, with snapshots of them, constants for kernels beside them, and what launches
 /// kernels on them: one allocation on the device and one on the host.
 ///
-/// `Api` is a device by the runtime (`cuda_api`) or by the driver: `scope`, in which it is current, memory, copies and
-/// launches. Nothing is allocated, loaded or waited for but in the constructor, in `read` and at the end, which waits
-/// for the streams that it was given, since kernels may use the memory until then.
+/// `Api` is a device by the runtime (`cuda_api`) or by the driver: a `scope` in which it is current, what launches a
+/// kernel, and calls for memory and streams, which throw where they fail. Nothing is allocated, loaded or waited for
+/// but in the constructor, in `read` and at the end, which waits for the streams that it was given, since kernels may
+/// use the memory until then.
 template <class Api>
 class device_words {
   public:
@@ -33,32 +34,33 @@ class device_words {
         : api_(std::move(api)), size_(size) {
         require_positive(snapshots, "snapshots");
         const typename Api::scope on(api_);
+        const std::size_t in_slots = std::size_t{snapshots} * (std::size_t{1} + size);
         const std::size_t before = std::size_t{size} + 1;
-        std::vector<std::uint64_t> image(before +
-                                         (constants.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t));
-        std::memcpy(image.data() + before, constants.data(), constants.size());
-        words_.reset(static_cast<std::uint64_t*>(Api::allocate(image.size() * sizeof(std::uint64_t))));
-        Api::copy_to_device(words_.get(), image.data(), image.size() * sizeof(std::uint64_t));
-        const std::size_t slots = std::size_t{snapshots} * (std::size_t{1} + size);
-        pinned_.reset(static_cast<std::uint64_t*>(Api::allocate_pinned((slots + size) * sizeof(std::uint64_t))));
-        std::fill_n(pinned_.get(), slots + size, 0);
-        staging_ = pinned_.get() + slots;
+        const std::size_t words = before + (constants.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
+        const std::size_t pinned = std::max(in_slots + size, words);
+        words_.reset(static_cast<std::uint64_t*>(api_.allocate(words * sizeof(std::uint64_t))));
+        pinned_.reset(static_cast<std::uint64_t*>(api_.allocate_pinned(pinned * sizeof(std::uint64_t))));
+        std::fill_n(pinned_.get(), pinned, 0);
+        std::memcpy(pinned_.get() + before, constants.data(), constants.size());
+        api_.copy_async(words_.get(), pinned_.get(), words * sizeof(std::uint64_t), nullptr);
+        api_.synchronize(nullptr);
+        std::fill_n(pinned_.get(), pinned, 0);
+        staging_ = pinned_.get() + in_slots;
+        // All devices of a 64-bit program see pinned memory by the host's address.
         slots_ = {pinned_.get(), words_.get() + size, snapshots, size};
         reader_.emplace(slots_);
-        slots_.words = Api::seen_by_device(pinned_.get());
     }
     device_words(const device_words&) = delete;
     device_words& operator=(const device_words&) = delete;
     ~device_words() {
-        try {
+        quietly([&] {
             const typename Api::scope on(api_);
             for (const stream one : streams_) {
-                Api::finish(one);
+                quietly([&] { api_.synchronize(one); });
             }
             words_.reset();
             pinned_.reset();
-        } catch (const error&) {  // the process ends, and so the driver
-        }
+        });
     }
 
     /// Launches the kernel of `Body`; `name` is the call in errors.
@@ -75,15 +77,20 @@ class device_words {
     void reset_async(stream on) {
         const typename Api::scope here(api_, on);
         remember(on);
-        Api::set_to_zero(words_.get(), size_ * sizeof(std::uint64_t), on);
+        api_.set_to_zero_async(words_.get(), size_ * sizeof(std::uint64_t), on);
     }
     /// The words of the next snapshot, or none; valid until the next call. Never blocks, and asks nobody.
     [[nodiscard]] std::optional<std::span<const std::uint64_t>> next() { return reader_->next(); }
+    /// The number of snapshots that `next` has passed.
+    [[nodiscard]] std::uint64_t passed() const { return reader_->passed(); }
     /// The words after all that is queued on the stream. Blocks until the stream has done it.
     [[nodiscard]] std::span<const std::uint64_t> read(stream on) const {
         const typename Api::scope here(api_, on);
-        Api::refuse_capture(on, "read", "waits for the stream, which is being captured: take a snapshot, and poll");
-        Api::copy_to_host(staging_, words_.get(), size_ * sizeof(std::uint64_t), on);
+        if (api_.is_capturing(on)) {
+            throw error("read", "waits for the stream, which is being captured: take a snapshot, and poll");
+        }
+        api_.copy_async(staging_, words_.get(), size_ * sizeof(std::uint64_t), on);
+        api_.synchronize(on);
         return {staging_, size_};
     }
 
@@ -97,11 +104,25 @@ class device_words {
     }
 
   private:
+    /// Makes a call at the end, where nobody takes its error: the process ends, and so the driver.
+    template <class Call>
+    static void quietly(const Call& call) noexcept {
+        try {
+            call();
+        } catch (const error&) {
+        }
+    }
     struct release {
-        void operator()(std::uint64_t* memory) const noexcept { Api::release(memory); }
+        const Api* api;
+        void operator()(std::uint64_t* memory) const noexcept {
+            quietly([&] { api->release(memory); });
+        }
     };
     struct release_pinned {
-        void operator()(std::uint64_t* memory) const noexcept { Api::release_pinned(memory); }
+        const Api* api;
+        void operator()(std::uint64_t* memory) const noexcept {
+            quietly([&] { api->release_pinned(memory); });
+        }
     };
 
     void remember(stream on) {
@@ -112,8 +133,10 @@ class device_words {
 
     Api api_;
     std::uint32_t size_;
-    std::unique_ptr<std::uint64_t[], release> words_;          // the number of snapshots and the constants after them
-    std::unique_ptr<std::uint64_t[], release_pinned> pinned_;  // slots of snapshots, and what `read` copies to
+    std::unique_ptr<std::uint64_t[], release> words_{nullptr,
+                                                     {&api_}};  // the number of snapshots and the constants after them
+    std::unique_ptr<std::uint64_t[], release_pinned> pinned_{nullptr,
+                                                             {&api_}};  // slots of snapshots, and what `read` copies to
     std::uint64_t* staging_ = nullptr;
     snapshot_slots slots_{};
     std::optional<snapshot_reader> reader_;

@@ -39,7 +39,7 @@ FLOPTALLY_OF_LIBRARY inline const bool is_listed = [] {
     return true;
 }();
 
-/// A device by the runtime: for `device_words`. All but `launch` works on the current device.
+/// A device by the runtime, for `device_words`.
 class cuda_api : public owned_device {
   public:
     using stream = cudaStream_t;
@@ -64,36 +64,22 @@ class cuda_api : public owned_device {
         require_cuda(cudaMalloc(&memory, bytes), "cudaMalloc");
         return memory;
     }
-    static void release(void* memory) noexcept { forget_cuda_error(cudaFree(memory)); }
+    static void release(void* memory) { require_cuda(cudaFree(memory), "cudaFree"); }
     /// Memory of the host that kernels can write to.
     [[nodiscard]] static void* allocate_pinned(std::size_t bytes) {
         void* memory = nullptr;
         require_cuda(cudaHostAlloc(&memory, bytes, cudaHostAllocMapped | cudaHostAllocPortable), "cudaHostAlloc");
         return memory;
     }
-    static void release_pinned(void* memory) noexcept { forget_cuda_error(cudaFreeHost(memory)); }
-    /// The address by which a device sees pinned memory: all of a 64-bit program share the host's.
-    [[nodiscard]] static std::uint64_t* seen_by_device(std::uint64_t* pinned) { return pinned; }
-
-    /// Copies to the device, and waits: from pageable memory the copy may be on its way when cudaMemcpy returns, and
-    /// streams that do not wait for the default one would not wait for it.
-    static void copy_to_device(void* to, const void* from, std::size_t bytes) {
-        require_cuda(cudaMemcpy(to, from, bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
-        require_cuda(cudaStreamSynchronize(nullptr), "cudaStreamSynchronize");
+    static void release_pinned(void* memory) { require_cuda(cudaFreeHost(memory), "cudaFreeHost"); }
+    static void copy_async(void* to, const void* from, std::size_t bytes, cudaStream_t on) {
+        require_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, on), "cudaMemcpyAsync");
     }
-    /// Copies to the host behind what is queued on the stream, and waits for it.
-    static void copy_to_host(void* to, const void* from, std::size_t bytes, cudaStream_t on) {
-        require_cuda(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, on), "cudaMemcpyAsync");
-        require_cuda(cudaStreamSynchronize(on), "cudaStreamSynchronize");
-    }
-    static void set_to_zero(void* memory, std::size_t bytes, cudaStream_t on) {
+    static void set_to_zero_async(void* memory, std::size_t bytes, cudaStream_t on) {
         require_cuda(cudaMemsetAsync(memory, 0, bytes, on), "cudaMemsetAsync");
     }
-    static void refuse_capture(cudaStream_t on, const char* call, const char* why) {
-        detail::refuse_capture(on, call, why);
-    }
-    /// Waits for the work of a stream at the end of its owner.
-    static void finish(cudaStream_t on) noexcept { forget_cuda_error(cudaStreamSynchronize(on)); }
+    static void synchronize(cudaStream_t on) { require_cuda(cudaStreamSynchronize(on), "cudaStreamSynchronize"); }
+    [[nodiscard]] static bool is_capturing(cudaStream_t on) { return detail::is_capturing(on); }
 
     template <class Body>
     FLOPTALLY_OF_LIBRARY static void launch(const launch_shape& shape, cudaStream_t on, std::string_view name,

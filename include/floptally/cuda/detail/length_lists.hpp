@@ -59,6 +59,23 @@ struct number_list {
     }
 };
 
+/// A list of integers in device memory, of any width.
+struct any_list {
+    number_list numbers{};
+    std::size_t count = 0;
+
+    any_list() = default;
+    template <integer T>
+    any_list(std::span<T> all)  // NOLINT(google-explicit-constructor): a view
+        : numbers(all.data(), {}), count(all.size()) {}
+
+    [[nodiscard]] number_list named(list_name field) const {
+        number_list known = numbers;
+        known.field = field;
+        return known;
+    }
+};
+
 /// True where memory is aligned to 16 bytes.
 [[nodiscard]] inline bool lies_on_16_bytes(const void* memory) {
     return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0;
@@ -90,6 +107,8 @@ struct length_list {
     std::uint32_t first_group = 0;  ///< the first of eight that may be taken at a time
     bool by_boundaries = false;
     slots_by slot = slots_by::sequence;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return count; }
 
     /// The number of real sequences; `wrong_number` where a device's number is wrong: then no sequence is right.
     static constexpr std::uint32_t wrong_number = ~std::uint32_t{0};
@@ -138,14 +157,18 @@ struct length_list {
     }
 };
 
-/// Sequences that fill their slots, by their lengths.
-template <integer T>
-[[nodiscard]] length_list listed_lengths(const T* lengths, std::size_t count, list_name field = list_name::lengths) {
+/// The number of samples in a list. Throws where they are too many for a launch.
+[[nodiscard]] inline std::uint32_t samples_in(std::size_t count, list_name field) {
     if (count > length_list::most) {
         refuse(name_of(field), {"has ", count, " sequences, above ", length_list::most});
     }
-    const auto sequences = static_cast<std::uint32_t>(count);
-    length_list all{.real = {lengths, field}, .listed_real = sequences, .count = sequences, .num_real = sequences};
+    return static_cast<std::uint32_t>(count);
+}
+
+/// Sequences that fill their slots, by their lengths.
+[[nodiscard]] inline length_list listed_lengths(const any_list& lengths, list_name field = list_name::lengths) {
+    const std::uint32_t sequences = samples_in(lengths.count, field);
+    length_list all{.real = lengths.named(field), .listed_real = sequences, .count = sequences, .num_real = sequences};
     all.real_from_groups = all.real.aligned();
     all.lead = all.real.lead();
     all.first_group = all.lead == 0 ? 0 : 1;
@@ -153,13 +176,12 @@ template <integer T>
     return all;
 }
 /// Sequences that fill their slots, by their boundaries.
-template <integer T>
-[[nodiscard]] length_list listed_boundaries(const T* boundaries, std::size_t count,
-                                            list_name field = list_name::cu_seqlens) {
-    if (count == 0) {
+[[nodiscard]] inline length_list listed_boundaries(any_list boundaries, list_name field = list_name::cu_seqlens) {
+    if (boundaries.count == 0) {
         throw error(name_of(field), "needs at least one boundary");
     }
-    length_list all = listed_lengths(boundaries, count - 1, field);
+    --boundaries.count;
+    length_list all = listed_lengths(boundaries, field);
     all.by_boundaries = true;
     all.flags |= refusal_head::by_boundaries;
     return all;
@@ -185,14 +207,13 @@ template <integer T>
 }
 /// A pack with as many boundaries of sequences as of slots, of which the first `num_real_seqs` are real: a number, or a
 /// word of the device.
-template <class T, class S, class Number>
-[[nodiscard]] length_list pack_of(std::span<T> cu_seqlens, std::span<S> cu_seqlens_padded, Number num_real_seqs) {
-    const std::size_t count = cu_seqlens.size();
-    if (cu_seqlens_padded.size() != count) {
-        refuse_boundary_count("cu_seqlens_padded", cu_seqlens_padded.size(), "cu_seqlens", count);
+template <class Number>
+[[nodiscard]] length_list pack_of(const any_list& cu_seqlens, const any_list& cu_seqlens_padded, Number num_real_seqs) {
+    if (cu_seqlens_padded.count != cu_seqlens.count) {
+        refuse_boundary_count("cu_seqlens_padded", cu_seqlens_padded.count, "cu_seqlens", cu_seqlens.count);
     }
-    length_list pack = in_slots(listed_boundaries(cu_seqlens.data(), count),
-                                listed_boundaries(cu_seqlens_padded.data(), count, list_name::cu_seqlens_padded));
+    length_list pack =
+        in_slots(listed_boundaries(cu_seqlens), listed_boundaries(cu_seqlens_padded, list_name::cu_seqlens_padded));
     if constexpr (std::is_pointer_v<Number>) {
         pack.told = {num_real_seqs, {}};
         pack.told_flags = pack.told.is_signed ? refusal_head::is_signed : 0;
@@ -206,14 +227,12 @@ template <class T, class S, class Number>
     return pack;
 }
 /// A pack by the boundaries of the real sequences alone and of all slots.
-template <class T, class S>
-[[nodiscard]] length_list real_pack_of(std::span<T> cu_seqlens_real, std::span<S> slots) {
-    const length_list real =
-        listed_boundaries(cu_seqlens_real.data(), cu_seqlens_real.size(), list_name::cu_seqlens_real);
-    if (cu_seqlens_real.size() > slots.size()) {
-        refuse_boundary_count("cu_seqlens_real", cu_seqlens_real.size(), "cu_seqlens", slots.size());
+[[nodiscard]] inline length_list real_pack_of(const any_list& cu_seqlens_real, const any_list& slots) {
+    const length_list real = listed_boundaries(cu_seqlens_real, list_name::cu_seqlens_real);
+    if (cu_seqlens_real.count > slots.count) {
+        refuse_boundary_count("cu_seqlens_real", cu_seqlens_real.count, "cu_seqlens", slots.count);
     }
-    return in_slots(real, listed_boundaries(slots.data(), slots.size()));
+    return in_slots(real, listed_boundaries(slots));
 }
 
 }  // namespace floptally::detail

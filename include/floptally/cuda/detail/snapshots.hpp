@@ -106,6 +106,8 @@ class snapshot_reader {
                                     " overwritten before poll() read it: the ring has " + std::to_string(slots_.count) +
                                     " slots; poll more often, or make it larger");
     }
+    /// The number of snapshots that were read or overwritten.
+    [[nodiscard]] std::uint64_t passed() const { return next_ - 1; }
 
   private:
     snapshot_slots slots_;

@@ -32,8 +32,7 @@ using cudaStreamCaptureStatus = hipStreamCaptureStatus;
 
 inline constexpr auto cudaSuccess = hipSuccess;
 inline constexpr auto cudaErrorNotReady = hipErrorNotReady;
-inline constexpr auto cudaMemcpyHostToDevice = hipMemcpyHostToDevice;
-inline constexpr auto cudaMemcpyDeviceToHost = hipMemcpyDeviceToHost;
+inline constexpr auto cudaMemcpyDefault = hipMemcpyDefault;
 inline constexpr auto cudaDevAttrClockRate = hipDeviceAttributeClockRate;
 inline constexpr auto cudaDevAttrMultiProcessorCount = hipDeviceAttributeMultiprocessorCount;
 inline constexpr auto cudaMemPoolAttrUsedMemHigh = hipMemPoolAttrUsedMemHigh;
@@ -71,7 +70,6 @@ FLOPTALLY_CALL(Malloc)
 FLOPTALLY_CALL(MemGetInfo)
 FLOPTALLY_CALL(MemPoolGetAttribute)
 FLOPTALLY_CALL(MemPoolSetAttribute)
-FLOPTALLY_CALL(Memcpy)
 FLOPTALLY_CALL(MemcpyAsync)
 FLOPTALLY_CALL(MemsetAsync)
 FLOPTALLY_CALL(SetDevice)

@@ -125,6 +125,17 @@ struct word_schema {
     return reinterpret_cast<refusal_record*>(words + schema.size());
 }
 
+/// The arguments of a kernel that adds a list.
+template <class List>
+struct list_arguments {
+    List list;
+    word_schema schema;
+    std::uint64_t* words;
+    std::uint32_t call;
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal_record* refusals() const { return record_after(schema, words); }
+};
+
 /// Sets `sum` to the amount that a rule counts of a sample, in a kernel, as `rule::amount` computes it; returns false
 /// where the rule counts no such sample.
 template <class Rule>
