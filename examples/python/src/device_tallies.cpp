@@ -13,8 +13,6 @@
 namespace floptally::detail::python {
 
 driver_api::driver_api(int ordinal, const std::function<std::string()>& image) : number_(ordinal) {
-    constexpr int multiprocessors = 16;              // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-    constexpr int registers = 4;                     // CU_FUNC_ATTRIBUTE_NUM_REGS
     static std::map<int, loaded_device> of_process;  // under the GIL, which `image` may hand to another thread
     if (const auto loaded = of_process.find(ordinal); loaded != of_process.end()) {
         loaded_ = &loaded->second;
