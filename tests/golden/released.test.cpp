@@ -3,10 +3,12 @@
 // What the last release counted, number by number (released.json): a count that this tree has otherwise needs the next
 // FLOPTALLY_NUMBERS_VERSION. `.ci/release` writes the file again.
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -45,6 +47,67 @@ void add_models(counts& found, std::size_t step) {
     }
 }
 
+/// Models of the zoo, some of each kind: grouped convolutions, other towers, windows, experts, states, two sides.
+constexpr const char* of_each_kind[] = {"convnext/model",
+                                        "convnextv2/model",
+                                        "segformer/classification",
+                                        "regnet/x",
+                                        "squeezebert/model",
+                                        "SanaTransformer2DModel/0",
+                                        "SanaVideoTransformer3DModel/0",
+                                        "wav2vec2/model",
+                                        "swin/positions",
+                                        "swinv2/model",
+                                        "poolformer/model",
+                                        "vit/model",
+                                        "mistral/window",
+                                        "gemma3_text/plain",
+                                        "gpt_oss/plain",
+                                        "llama4_text/plain",
+                                        "mixtral/plain",
+                                        "qwen3_moe/plain",
+                                        "deepseek_v3/plain",
+                                        "qwen3_next/plain",
+                                        "mamba/plain",
+                                        "mamba2/plain",
+                                        "zamba2/plain",
+                                        "t5/generation",
+                                        "bart/generation",
+                                        "whisper/generation",
+                                        "bert/model",
+                                        "qwen2_vl/generation",
+                                        "AutoencoderKL/0",
+                                        "mobilenet_v2/0",
+                                        "efficientnet/0",
+                                        "UNet2DConditionModel/0",
+                                        "FluxTransformer2DModel/0"};
+
+/// These by every convention that counts them, on the batch of their first run.
+void add_models_by_convention(counts& found) {
+    for (const nlohmann::json& model : golden_zoo::zoo()) {
+        const auto id = model["id"].get<std::string>();
+        if (std::find(std::begin(of_each_kind), std::end(of_each_kind), id) == std::end(of_each_kind)) {
+            continue;
+        }
+        const std::optional<cost> read = golden_zoo::cost_of(model, "config");
+        if (!read) {
+            continue;
+        }
+        for (const convention* how : conventions::all) {
+            try {
+                const flop_counter counter(*read, *how);
+                mask_set masks = read->masks();
+                for (const mask counted : counter.masks()) {
+                    masks.find_or_add(counted, "masks");
+                }
+                found[id + " as " + std::string(how->name)] =
+                    views(counter.evaluate(golden_zoo::batch_of(model["runs"][0], masks)));
+            } catch (const error&) {  // it does not count such a model
+            }
+        }
+    }
+}
+
 /// Presets by every convention and under plans, on padded rows: useful, padded and executed.
 void add_conventions_and_plans(counts& found) {
     const std::vector<std::pair<std::string, cost>> models{
@@ -79,6 +142,7 @@ void add_conventions_and_plans(counts& found) {
 counts all_counts(std::size_t step) {
     counts found;
     add_models(found, step);
+    add_models_by_convention(found);
     add_conventions_and_plans(found);
     return found;
 }

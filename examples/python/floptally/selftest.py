@@ -2,7 +2,7 @@
 """What an installed package must count, in less than a second: python -m floptally.selftest
 
     $ python -m floptally.selftest
-    floptally 0.1.0, numbers 1: 6 checks passed
+    floptally 0.2.0, numbers 2: 6 checks passed
 """
 
 from __future__ import annotations

@@ -10,10 +10,10 @@
 /// The version of floptally and that of its numbers. They are written down here alone; CMake reads them from here.
 
 #define FLOPTALLY_VERSION_MAJOR 0
-#define FLOPTALLY_VERSION_MINOR 1
+#define FLOPTALLY_VERSION_MINOR 2
 #define FLOPTALLY_VERSION_PATCH 0
 
-#define FLOPTALLY_NUMBERS_VERSION 1
+#define FLOPTALLY_NUMBERS_VERSION 2
 
 #define FLOPTALLY_STRINGIZE_TOKENS(x) #x
 #define FLOPTALLY_STRINGIZE(x) FLOPTALLY_STRINGIZE_TOKENS(x)

@@ -470,9 +470,10 @@ def deepseek_vl_v2(choose):
     return config, model, pictures
 
 
-CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "ouro": ouro, "plamo": plamo, "rwkv7": rwkv7, "smallthinker": smallthinker, "xverse": xverse}
-PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "ouro": "Ouro", "plamo": "Plamo", "rwkv7": "RWKV7", "smallthinker": "SmallThinker",
-            "xverse": "Xverse"}
+CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "ouro": ouro, "plamo": plamo, "rwkv7": rwkv7,
+           "smallthinker": smallthinker, "xverse": xverse}
+PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "ouro": "Ouro", "plamo": "Plamo", "rwkv7": "RWKV7",
+            "smallthinker": "SmallThinker", "xverse": "Xverse"}
 
 
 def describe(name, draw):
