@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One rank on each GPU of this machine, as threads of one process: ragged samples move between their memories, as one
-// group of several payloads, and come back. Exits 77 without a GPU.
+// One rank on each GPU of this machine, or processes that share the GPUs (gpu_ranks.hpp): ragged samples move between
+// their memories, as one group of several payloads, and come back. Exits 77 without a GPU.
 
 #include <array>
 #include <cstddef>
@@ -123,4 +123,4 @@ std::string exchange_on(ncclComm_t group, cudaStream_t stream, std::uint64_t ran
 
 }  // namespace
 
-int main() { return run_on_every_gpu(exchange_on); }
+int main(int argc, char** argv) { return gpu_ranks::main_of(argc, argv, exchange_on); }

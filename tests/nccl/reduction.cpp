@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// One rank on each GPU of this machine, as threads of one process; each counts its own lengths. Exits 77 without a GPU.
+// One rank on each GPU of this machine, or processes that share the GPUs (gpu_ranks.hpp); each counts its own lengths.
+// Exits 77 without a GPU.
 
 #include <cstdint>
 #include <cstdio>
@@ -51,7 +52,7 @@ std::string reduce_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank,
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
     try {
         detail::require_nccl(ncclInvalidArgument, "ncclAllReduce");
         return 1;
@@ -62,5 +63,5 @@ int main() {
             return 1;
         }
     }
-    return run_on_every_gpu(reduce_on);
+    return gpu_ranks::main_of(argc, argv, reduce_on);
 }
