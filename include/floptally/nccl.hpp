@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -30,6 +31,9 @@ inline void require_nccl(ncclResult_t result, std::string_view call, const char*
     }
 }
 
+/// Has a communicator failed in this process? Its kernels run until it is aborted, and cudaFree would wait for them.
+inline std::atomic<bool> communicator_failed = false;
+
 /// Throws where a call on a communicator failed. One that does not block (`ncclConfig_t::blocking` 0, as some trainers
 /// make theirs) says that the call is in progress: it has to be waited for before anything else is asked of it.
 inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view call,
@@ -37,6 +41,9 @@ inline void require_nccl(ncclComm_t group, ncclResult_t result, std::string_view
     while (result == ncclInProgress) {
         std::this_thread::yield();
         require_nccl(ncclCommGetAsyncError(group, &result), "ncclCommGetAsyncError", file, line);
+    }
+    if (result != ncclSuccess) {
+        communicator_failed = true;
     }
     require_nccl(result, call, file, line);
 }
@@ -67,7 +74,8 @@ inline void finish(ncclComm_t group, cudaStream_t stream, std::string_view call,
 ///
 /// It belongs to the device that is current where it is constructed; communicator and stream are the caller's and must
 /// outlive it. Where NCCL says that a rank is gone, the call throws: the caller then aborts the communicator
-/// (`ncclCommAbort`), whose kernels still wait.
+/// (`ncclCommAbort`), whose kernels still wait. A reducer that ends before that waits for nothing: its few kilobytes
+/// are left to the process.
 class nccl_reducer {
   public:
     explicit nccl_reducer(ncclComm_t group, cudaStream_t stream = nullptr) : group_(group), stream_(stream) {
@@ -78,7 +86,11 @@ class nccl_reducer {
 
     nccl_reducer(const nccl_reducer&) = delete;
     nccl_reducer& operator=(const nccl_reducer&) = delete;
-    ~nccl_reducer() { forget_cuda_error(cudaFree(words_)); }
+    ~nccl_reducer() {
+        if (!detail::communicator_failed) {
+            forget_cuda_error(cudaFree(words_));
+        }
+    }
 
     void sum(std::span<std::uint64_t> words) { all_reduce(words, ncclSum); }
     void max(std::span<std::uint64_t> words) { all_reduce(words, ncclMax); }

@@ -58,6 +58,10 @@ int main() {
            }) == "no error" &&
                sums == 2 && words == std::vector<std::uint64_t>{3, 5, 8},
            "sums over a communicator that does not block");
+    const auto allocations = [] {  // of a reducer from its beginning to its end
+        return on_host::counts_of([] { nccl_reducer{nullptr}; }).allocations;
+    };
+    const std::uint64_t with_an_end = allocations();
     // A rank dies in the sum: the stream never ends, and NCCL says so later.
     floptally_host_fail_next("cudaStreamQuery", cudaErrorNotReady);
     ends_as = ncclRemoteError;
@@ -86,5 +90,6 @@ int main() {
     ends_as = ncclRemoteError;
     const std::string failed = error_of([&] { on_stream.sum_async(words, nullptr); });
     expect(failed.rfind("ncclAllReduce: a rank is gone", 0) == 0, failed);
+    expect(allocations() == with_an_end - 1, "after a rank died, no reducer waits in cudaFree");
     return failures == 0 ? 0 : 1;
 }
