@@ -22,6 +22,7 @@ from torch.nested._internal.nested_int import NestedIntNode
 from torch.nested._internal.nested_tensor import NestedTensor, _nt_view_dummy
 from torch.nn.attention import SDPBackend
 from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils.flop_counter import flop_registry
 
 for kernel in ("flex_attention", "varlen"):  # which register formulas when a forward imports them, and that is too late
     with contextlib.suppress(ImportError):
@@ -29,6 +30,25 @@ for kernel in ("flex_attention", "varlen"):  # which register formulas when a fo
 
 ON_WHICH_DEVICE = torch.ops.prim.device.default
 LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wrap.triton_kernel_wrapper_functional)
+
+
+def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
+    """A formula of FlopCounterMode's own, which takes tensors already, for its `custom_mapping`."""
+
+    def counted(*args: Any, **kwargs: Any) -> int:
+        return formula(*args, **kwargs)
+
+    counted._get_raw = True  # type: ignore[attr-defined]
+    return counted
+
+
+# The attention that a step on a CPU runs, which older releases count on a GPU alone: by their own formula of that one.
+CPU_ATTENTION = {
+    on_cpu: as_it_is(flop_registry[on_gpu])
+    for name in ("_scaled_dot_product_flash_attention{}", "_scaled_dot_product_flash_attention{}_backward")
+    for on_cpu, on_gpu in [[getattr(torch.ops.aten, name.format(place)) for place in ("_for_cpu", "")]]
+    if on_cpu not in flop_registry
+}
 
 
 def fake_mode() -> FakeTensorMode:

@@ -726,6 +726,8 @@ class Table:
             uncounted.setdefault(op, {})[self.names.component(module)] = None
         for op, modules in uncounted.items():
             notes.append(f"{op} has no formula in FlopCounterMode and counts nothing: in {', '.join(modules)}")
+        for module in dict.fromkeys(self.names.component(name) for name in self.steps[0].constants):
+            notes.append(f"{module}: multiplies neither data nor weights, which FlopCounterMode counts, and no row does")
         frozen = sum(p.numel() for p in self.model.parameters() if not p.requires_grad)
         if frozen:
             notes.append(
@@ -795,7 +797,7 @@ class Table:
             batch = self.batch_of(size)
             counted = plain.flops(convention=self.convention, **batch).total
             excess = sum(product.groups_excess for product in step.products)
-            if counted + excess + step.recomputed != step.total:
+            if counted + excess + step.recomputed + sum(step.constants.values()) != step.total:
                 raise Error(
                     "model",
                     f"FlopCounterMode counts {step.total} with {shown(size, self.arity)}, the rows of it "

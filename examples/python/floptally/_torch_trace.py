@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ._core import Error
-from ._torch_kernels import Unwrapping, eager_kernels, name_of
+from ._torch_kernels import CPU_ATTENTION, Unwrapping, eager_kernels, name_of
 from ._torch_masks import (
     CAUSAL,
     DEAD,
@@ -65,7 +65,8 @@ class Product:
 
     module: str  #: qualified name of the module that ran it; "" outside of all
     op: str
-    kind: str  #: "weight": a parameter times data; "activations": both depend on data; "attention": a fused kernel
+    kind: str  #: "weight": a parameter times data; "activations": both depend on data; "attention": a fused kernel;
+    #: "constant": neither, as the angles of rotary positions
     forward: int
     dims: tuple[int, ...]  #: batch, rows, contracted, columns; of a fused kernel: heads, queries, keys and both widths
     weights: tuple[str, ...]  #: parameters that it multiplies with
@@ -87,6 +88,7 @@ class Step:
     tables: dict[str, str] = field(default_factory=dict)  #: parameters that were looked up in, and by what: "data", ""
     used: dict[str, str] = field(default_factory=dict)  #: the first module that read a parameter
     recomputed: int = 0  #: of the total: forward products that the backward ran again
+    constants: Counter[str] = field(default_factory=Counter)  #: FLOPs by module of products of neither data nor weights
     uncounted: Counter[tuple[str, str]] = field(default_factory=Counter)  #: (module, operator) without a formula
     operators: int = 0  #: that ran, forward and backward
     supposed: set[str] = field(default_factory=set)  #: what decided in place of data: see Supposed
@@ -225,7 +227,10 @@ class Recorder(TorchDispatchMode):
         if formula is not None:
             with unset_fake_temporarily():
                 product = product_of(name, func, args, kwargs, flops, self.constants)
-            self.add_product(product, module, node, inputs, again)
+            if product.kind == "constant":
+                self.step.constants[module] += flops
+            else:
+                self.add_product(product, module, node, inputs, again)
         elif not again and (name in UNCOUNTED or getattr(func, "namespace", "aten") not in OWN_NAMESPACES):
             self.step.uncounted[(module, name)] += 1
         if name in ("_softmax", "_safe_softmax") and not again:
@@ -506,6 +511,8 @@ def product_of(
         dims = (a[0], 0, b[1], b[0]) if "conv" in name else (prod(a[:-2]), a[-2], a[-1], b[-1])
         tags = [tag_of(one) for one in operands]
         kind = "activations" if all(tag.data and not tag.weights for tag in tags) else "weight"
+        if all(tag is NOTHING for tag in tags) and not any(one.requires_grad for one in operands):
+            kind = "constant"
         if name == "baddbmm" and kind == "activations" and tag_of(args[0]) is NOTHING:
             pattern = constants.alive(args[0], is_dead)
     weights = sorted(frozenset[str]().union(*(tag_of(one).weights for one in operands)))
@@ -686,7 +693,7 @@ def run_step(
     """
     handles = []
     no_data = frozenset(plain)
-    counter = FlopCounterMode(display=False, custom_mapping=dict(formulas))
+    counter = FlopCounterMode(display=False, custom_mapping={**CPU_ATTENTION, **formulas})
     # A gradient inside of a forward does not pass its own hooks.
     counter.mod_tracker = NoModules()  # type: ignore[assignment]
     recorder = Recorder(counter.flop_registry, mode is None, most_operators)

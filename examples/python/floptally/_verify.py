@@ -28,6 +28,7 @@ STATES = ("state", "delta_rule", "scan")
 #: What makes PyTorch's number another than the library's by the same convention, each with its reason.
 MEANINGS = {
     "recompute": "what checkpointing runs again, which FlopCounterMode counts with the rest",
+    "constants": "products of neither data nor weights, as the angles of rotary positions in older releases",
     "grouped_convolutions": "the weight gradient of a convolution in groups, which FlopCounterMode takes over the "
     "channels of all groups",
     "packed_rows": "documents of a packed row, which run here as one row under a mask: its square, not theirs",
@@ -326,6 +327,7 @@ def _compared(
     lines = _matched(groups, counted, exact)
     named = {
         "recompute": step.recomputed,
+        "constants": sum(step.constants.values()),
         "grouped_convolutions": sum(product.groups_excess for product in step.products),
     }
     more = step.total - counted.padded_total
