@@ -117,6 +117,13 @@ class OnDevice:
         return (2, 3)
 
 
+class LentOnAHostAlone(np.ndarray[Any, Any]):
+    """As JAX's arrays are: with a buffer, which fails where they are on a GPU."""
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return (2, 3)
+
+
 class CudaArray:
     """As CuPy's and Numba's arrays are."""
 
@@ -127,6 +134,7 @@ class CudaArray:
     ("value", "message"),
     [
         (OnDevice(), "got a tensor on CUDA device 3: Meter.add counts it a step later and a DeviceTally on the device"),
+        (np.zeros(3, "M8[s]").view(LentOnAHostAlone), "got a tensor on CUDA device 3: Meter.add counts it a step later"),
         (CudaArray(), "got a CUDA array: Meter.add counts it a step later and a DeviceTally on the device"),
         (np.zeros(3), "must be int32, int64, uint32 or uint64, got float64"),
         (np.zeros(3, np.int16), "must be int32, int64, uint32 or uint64, got int16"),

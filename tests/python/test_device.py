@@ -116,6 +116,24 @@ class Tensor:
         return {"shape": self.array.shape, "typestr": self.array.dtype.str, "data": (self.memory.value, False), "version": 3}
 
 
+class WithBuffer(np.ndarray[Any, Any]):
+    """An array that has a buffer wherever it is, as JAX's and CuPy's do."""
+
+    tensor: Tensor
+
+    @staticmethod
+    def of(tensor: Tensor) -> WithBuffer:
+        made = np.zeros(3).view(WithBuffer)
+        made.tensor = tensor
+        return made
+
+    def __dlpack_device__(self) -> tuple[Any, int]:
+        return self.tensor.__dlpack_device__()
+
+    def __dlpack__(self, **given: Any) -> Any:
+        return self.tensor.__dlpack__(**given)
+
+
 class CudaArray:
     """What has the CUDA array interface alone."""
 
@@ -432,6 +450,7 @@ def test_streams_are_pytorchs_or_cupys_current_one_or_what_is_given(mistral: flo
         counted.add(lengths=lengths, stream=given)
         assert lengths.given_streams[-1] == seen  # 1 is what DLPack calls the default stream
     counted.add(lengths=CudaArray(lengths))
+    counted.add(lengths=WithBuffer.of(lengths))
     counted.add(lengths=CudaArray(lengths, stream=None, strides=None), stream=stream)
     counted.add(lengths=CudaArray(lengths, stream=stream, strides=(4,)), stream=stream)
     with pytest.raises(floptally.Error, match="^lengths: is written on stream 2, which nothing orders before the one"):
@@ -439,7 +458,7 @@ def test_streams_are_pytorchs_or_cupys_current_one_or_what_is_given(mistral: flo
     with pytest.raises(floptally.Error, match="^lengths: must be C-contiguous, got shape"):
         counted.add(lengths=CudaArray(Tensor([5, 6]), strides=(8,)))
     host.cudaStreamSynchronize(ctypes.c_void_p(stream))
-    assert counted.read().tokens == 9 * 5
+    assert counted.read().tokens == 10 * 5
 
 
 def test_the_current_stream_of_pytorch_is_asked_for_its_device(

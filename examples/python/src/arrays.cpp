@@ -112,11 +112,16 @@ py::object exported(py::handle value, const char* method, const py::dict& given,
     }
 }
 
+bool says_its_place(py::handle value) {
+    return py::hasattr(value, "__dlpack_device__") || py::hasattr(value, "__cuda_array_interface__");
+}
+
 }  // namespace
 
 array_argument::array_argument(py::handle value, std::string_view field, const array_place& place)
     : array_argument(place) {  // whose end an error then runs
-    if (PyObject_CheckBuffer(value.ptr()) != 0) {
+    // Arrays of JAX and CuPy have a buffer wherever they are, and lend it on a host alone.
+    if (PyObject_CheckBuffer(value.ptr()) != 0 && (place_.is_host() || !says_its_place(value))) {
         require_place(dl_cpu, 0, field);
         read_buffer(value, field);
     } else if (PyList_CheckExact(value.ptr()) == 0) {
@@ -147,7 +152,11 @@ std::string array_argument::shape_text() const {
 void array_argument::read_buffer(py::handle value, std::string_view field) {
     if (PyObject_GetBuffer(value.ptr(), &buffer_, PyBUF_RECORDS_RO) != 0) {
         buffer_.obj = nullptr;
-        throw py::error_already_set();
+        const py::error_already_set problem;
+        if (py::hasattr(value, "__dlpack_device__")) {
+            require_own_place(value, field);
+        }
+        throw problem;
     }
     is_array_ = true;
     data_ = buffer_.buf;
@@ -181,8 +190,7 @@ bool array_argument::read_tensor(py::handle value, std::string_view field) {
         return has_interface;
     }
     // Asked first: a tensor of a device would synchronise for its capsule.
-    const auto device = exported(value, "__dlpack_device__", {}, field).cast<std::pair<std::int32_t, std::int32_t>>();
-    require_place(device.first, device.second, field);
+    require_own_place(value, field);
     py::dict given;
     if (!place_.is_host()) {  // which the owner's own stream comes before; 1 is DLPack's word for the default one
         given["stream"] = place_.stream == 0 ? 1 : place_.stream;
@@ -235,6 +243,11 @@ void array_argument::read_interface(py::handle value, std::string_view field) {
         require_contiguous(strides.data(), static_cast<std::int64_t>(type_.bytes), field);
     }
     data_ = reinterpret_cast<const void*>(py::tuple(said["data"])[0].cast<std::uintptr_t>());
+}
+
+void array_argument::require_own_place(py::handle value, std::string_view field) const {
+    const auto device = exported(value, "__dlpack_device__", {}, field).cast<std::pair<std::int32_t, std::int32_t>>();
+    require_place(device.first, device.second, field);
 }
 
 void array_argument::require_place(std::int32_t device, std::int32_t number, std::string_view field) const {

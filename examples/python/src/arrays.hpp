@@ -96,6 +96,8 @@ class array_argument {
     /// Reads what has nothing but the CUDA array interface. It is written to on a stream that must be the one of the
     /// work.
     void read_interface(py::handle value, std::string_view field);
+    /// Of what says by DLPack where it is.
+    void require_own_place(py::handle value, std::string_view field) const;
     void require_place(std::int32_t device, std::int32_t number, std::string_view field) const;
     void require_contiguous(const std::int64_t* strides, std::int64_t unit, std::string_view field) const;
 
