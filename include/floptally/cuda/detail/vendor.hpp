@@ -193,10 +193,11 @@ class device_context {
         }
         return reinterpret_cast<Function>(function);
     }
-    /// Throws where a call of the driver failed; `call` is its name.
+    /// Throws where a call of the driver failed; `call` is its name. The runtime numbers failures as the driver does.
     static void require_driver(CUresult status, const char* call) {
         if (status != CUDA_SUCCESS) {
-            throw error(call, "CUresult " + std::to_string(static_cast<int>(status)));
+            const auto failed = static_cast<cudaError_t>(status);
+            throw error(call, std::string(cudaGetErrorName(failed)).append(", ").append(cudaGetErrorString(failed)));
         }
     }
 
