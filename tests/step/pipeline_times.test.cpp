@@ -154,6 +154,36 @@ TEST_CASE("F80: a pipeline's clock takes the time of each pass at the peak of it
     }
 }
 
+TEST_CASE("F80: layers that full recompute runs again take their time in the backward, the head does not") {
+    std::vector<model_part> model = small_model();
+    floptally::cost head;
+    head.add("lm_head", floptally::linear{.in_features = 30, .out_features = 100, .kind = floptally::term::lm_head});
+    model[1].cost = head;
+    const pipeline_split split(4, layers_of_stages);
+    const lengths_list lengths = {7, 2, 30};
+    floptally::training_plan again = eager;
+    again.recomputed = floptally::recompute::full;
+    const pipeline_order order(pipeline_schedule::one_f_one_b, 4, 1, 3);
+    const auto expected = [&](bool recomputes) {
+        return simulated({order}, [&](std::size_t, const pipeline_pass& pass) {
+            using kind = pipeline_pass::kind;
+            const std::uint64_t layers = layers_of_stages[pass.chunk];
+            const double own = pass_length(
+                pass, [&](kind what) { return listed(lengths, layers, pass.chunk == 3, what, bf16, bf16); });
+            return own + (recomputes && pass.what != kind::forward
+                              ? listed(lengths, layers, false, kind::forward, bf16, bf16)
+                              : 0);
+        });
+    };
+    const auto made = [&](const floptally::training_plan& plan) {
+        return rank_times::of(std::vector<pipeline_run>{
+            order.run(pipeline_times(model, split, plan, bf16, {}).of(batch_of(lengths), 3))});
+    };
+    check(made(eager), expected(false));
+    check(made(again), expected(true));
+    CHECK(std::abs(expected(true).busy - expected(false).busy) > 0.0001);
+}
+
 TEST_CASE("F85: replicas with microbatches of their own run beside each other, on one clock") {
     const std::vector<model_part> model = small_model();
     const pipeline_split split(4, layers_of_stages);
