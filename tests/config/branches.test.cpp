@@ -381,13 +381,18 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
     page_coverage finder(book);
     config_breaker breaker(finder);
     const std::vector<json> configs = counted_configs();
+    std::size_t number = 0;
     for (const json& config : configs) {
-        if (type_of(config) != "floptally") {
+        if (type_of(config) != "floptally" && !skipped_when_sanitized(number++, 20)) {
             const page_coverage::outcome seen = finder.walk(config);
             if (seen.field.empty()) {
                 breaker.offer(config, !seen.taken.empty());
             }
         }
+    }
+    if (is_sanitized) {  // not every way, then; and some 100000 configs follow
+        CHECK(!finder.ways().empty());
+        return;
     }
     // The ways that no golden takes, each with its reason.
     const std::map<std::string, std::string> reasons{
@@ -435,10 +440,6 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
         if (!one.taken && one.condition == nullptr) {
             is_left(one);
         }
-    }
-    if (is_sanitized) {  // some 100000 configs follow
-        CHECK(said == "");
-        return;
     }
     for (const char* const config :
          {"{'model_type': 'lilt', 'hidden_size': 64, 'num_attention_heads': 4}",

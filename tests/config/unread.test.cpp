@@ -236,7 +236,11 @@ std::vector<std::string> structural_keys() {
 }  // namespace
 
 TEST_CASE("F56: every published config passes strict, and no real config has a key that is noted") {
+    std::size_t number = 0;
     for (const json& model : golden("published.json")) {
+        if (skipped_when_sanitized(number++, 10)) {
+            continue;
+        }
         INFO(model["name"]);
         CHECK(error_of([&] { return floptally::read_config(model["config"], {.strict = true}); }) == "no error");
     }
@@ -245,6 +249,9 @@ TEST_CASE("F56: every published config passes strict, and no real config has a k
                                     "mpt/ignored-untied"};
     std::string noted;
     for (const named_config& real : real_configs()) {
+        if (skipped_when_sanitized(number++, 20)) {
+            continue;
+        }
         for (const std::string& key : put.count(real.name) == 0 ? unread_of(real.config) : std::vector<std::string>()) {
             noted += real.name + " " + key + "\n";
         }
@@ -267,7 +274,7 @@ TEST_CASE("F54, F56: a structural key that no page reads is noted in every place
     std::size_t noted = 0;
     std::map<std::string, std::size_t> silent;
     for (const auto& [type, configs] : of_type) {
-        if (is_sanitized && random() % 4 != 0) {
+        if (is_sanitized && random() % 16 != 0) {
             continue;
         }
         const json& config = configs[random() % configs.size()]->config;
@@ -301,8 +308,8 @@ TEST_CASE("F54, F56: a structural key that no page reads is noted in every place
         said += key + " " + std::to_string(times) + "\n";
     }
     INFO("seed " << seed << ", " << noted << " of " << put << " in " << places << " places, silent:\n" << said);
-    CHECK(places >= (is_sanitized ? 100 : 700));
-    CHECK(inner >= (is_sanitized ? 20 : 230));
+    CHECK(places >= (is_sanitized ? 15 : 700));
+    CHECK(inner >= (is_sanitized ? 1 : 230));
     CHECK(static_cast<double>(noted) > 0.99 * static_cast<double>(put));
 }
 

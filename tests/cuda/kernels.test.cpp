@@ -209,6 +209,9 @@ TEST_CASE("Kernels count lengths and boundaries as a tally does, under every mas
 }
 
 TEST_CASE("Kernels add up what one thread has taken before it could wrap") {
+    if (is_sanitized) {
+        return;  // no shorter list could, and unsigned integers that wrap are no sanitizer's
+    }
     // One thread of 256 has the longest lengths that groups have, so many that only just their squares fit 64 bits.
     constexpr std::uint32_t longest = detail::plain_limit - 1;
     std::vector<std::uint32_t> lengths(std::size_t{8192} * 256 * detail::group_size, 0);

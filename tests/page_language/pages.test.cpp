@@ -168,7 +168,11 @@ TEST_CASE("An error before the name of a page names its file") {
 
 TEST_CASE("Every page of the library reads the defaults of its class, or says which key it needs") {
     std::size_t costs = 0;
+    std::size_t number = 0;
     for (const std::string_view type : floptally::known_model_types()) {
+        if (skipped_when_sanitized(number++, 10)) {
+            continue;
+        }
         INFO(type);
         std::uint64_t parameters = 0;
         const problem said = problem_of([&] {
@@ -179,7 +183,7 @@ TEST_CASE("Every page of the library reads the defaults of its class, or says wh
         CHECK_FALSE(said.field.starts_with("page "));
         costs += parameters != 0 ? 1 : 0;
     }
-    CHECK(costs > 200);
+    CHECK(costs > (is_sanitized ? 20U : 200U));
 }
 
 TEST_CASE("docs/pages.md lists the words and the keys of every part, as the table has them") {
