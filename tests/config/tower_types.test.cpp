@@ -376,6 +376,17 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"wavlm", 94406544},
         {"whisper", 37760640},
         {"yolos", 104947975},
+        {"chmv2", 336901376},
+        {"hy_v4_vl", 771142515869},
+        {"hy_v4_vl_vision", 1235126784},
+        {"lw_detr_vit", 85805568},
+        {"omniasr_ctc", 325982768},
+        {"sam_hq", 94806832},
+        {"tipsv2_dpt", 110244032},
+        {"glm_image", 10114245632},
+        {"glm_image_vision", 1159607808},
+        {"granite_speech5_encoder", 472928256},
+        {"granite_speech5_ctc", 472928256},
     };
     std::size_t number = 0;
     for (const auto& [type, count] : parameters) {

@@ -251,6 +251,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/apertus.page>
 ,
+#include <floptally/models/apertus1p5.page>
+,
 #include <floptally/models/apertus1p5_text.page>
 ,
 #include <floptally/models/arcee.page>
@@ -334,6 +336,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/chinese_clip_text_model.page>
 ,
 #include <floptally/models/chinese_clip_vision_model.page>
+,
+#include <floptally/models/chmv2.page>
 ,
 #include <floptally/models/clap.page>
 ,
@@ -599,6 +603,12 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/glm5_next_vision.page>
 ,
+#include <floptally/models/glm_image.page>
+,
+#include <floptally/models/glm_image_text.page>
+,
+#include <floptally/models/glm_image_vision.page>
+,
 #include <floptally/models/glm_moe_dsa.page>
 ,
 #include <floptally/models/glm_ocr.page>
@@ -649,6 +659,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/granite_speech.page>
 ,
+#include <floptally/models/granite_speech5_ctc.page>
+,
+#include <floptally/models/granite_speech5_encoder.page>
+,
 #include <floptally/models/granite_speech_encoder.page>
 ,
 #include <floptally/models/granite_speech_plus.page>
@@ -694,6 +708,12 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/hy_v3.page>
 ,
 #include <floptally/models/hy_v4.page>
+,
+#include <floptally/models/hy_v4_vl.page>
+,
+#include <floptally/models/hy_v4_vl_text.page>
+,
+#include <floptally/models/hy_v4_vl_vision.page>
 ,
 #include <floptally/models/hyperclovax.page>
 ,
@@ -826,6 +846,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/longformer.page>
 ,
 #include <floptally/models/longt5.page>
+,
+#include <floptally/models/lw_detr.page>
+,
+#include <floptally/models/lw_detr_vit.page>
 ,
 #include <floptally/models/lxmert.page>
 ,
@@ -992,6 +1016,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/omniasr.page>
 ,
 #include <floptally/models/omniasr_audio.page>
+,
+#include <floptally/models/omniasr_ctc.page>
 ,
 #include <floptally/models/openai-gpt.page>
 ,
@@ -1205,6 +1231,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/sam.page>
 ,
+#include <floptally/models/sam_hq.page>
+,
 #include <floptally/models/sam_hq_vision_model.page>
 ,
 #include <floptally/models/sam_vision_model.page>
@@ -1297,6 +1325,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/tipsv2.page>
 ,
+#include <floptally/models/tipsv2_dpt.page>
+,
 #include <floptally/models/tipsv2_text_model.page>
 ,
 #include <floptally/models/tipsv2_vision_model.page>
@@ -1350,6 +1380,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/vit_msn.page>
 ,
 #include <floptally/models/vitdet.page>
+,
+#include <floptally/models/vitmatte.page>
 ,
 #include <floptally/models/vitpose.page>
 ,
