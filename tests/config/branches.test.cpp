@@ -469,7 +469,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
           "'stage3']}}",
           "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_indices': [1, 2, 3, 5]}}",
           "{'model_type': 'upernet', 'backbone_config': {'model_type': 'resnet', 'out_indices': [0, 1, 2, 3, 4]}}",
-          "{'model_type': 'chmv2', 'backbone_config': {'model_type': 'dinov3_vit'}}",
+          "{'model_type': 'chmv2', 'backbone_config': {'model_type': 'dinov3_vit', 'num_hidden_layers': 24}}",
           "{'model_type': 'rt_detr', 'backbone_config': {'model_type': 'rt_detr_resnet', 'out_indices': [3, 4]}}",
           "{'model_type': 'mask2former', 'backbone_config': {'model_type': 'convnext', 'out_indices': [1, 2, 3, 4]}}",
           "{'model_type': 'maskformer', 'backbone_config': {'model_type': 'convnext', 'out_indices': [1, 2, 3, 4]}}",

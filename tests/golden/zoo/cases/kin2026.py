@@ -246,6 +246,10 @@ def cases(case):
     case("dinov3_vit/backbone", "DINOv3ViTBackbone", **tower, image_size=15, intermediate_size=40, num_register_tokens=2)
     case("tipsv2_vision_model/backbone", "Tipsv2VisionBackbone", **tower, image_size=15, mlp_ratio=2)
     case("vitdet/backbone", "VitDetBackbone", **tower, image_size=15, pretrain_image_size=10, mlp_ratio=2, _attention=("eager",))
+    case.like("text2026", "beam/plain", "tokens", architectures=["BeamForTokenClassification"])
+    for name in ("LlamaForCausalLM", "LlamaModel"):  # which transformers runs
+        case("exaone/" + name, name, vocab_size=61, hidden_size=48, intermediate_size=70, num_hidden_layers=2, num_attention_heads=6,
+             num_key_value_heads=3, head_dim=8, tie_word_embeddings=False)
     drawn(case, "apertus1p5", 3, apertus1p5)
     drawn(case, "omniasr_ctc", 3, omniasr_ctc)
     drawn(case, "hy_v4_vl_text", 3, lambda draw: {"class": "HYV4VLTextModel", **hy_v4(draw), "_pair_flops": latent_pair})
