@@ -83,7 +83,9 @@ class timed_stream {
         }
         const std::chrono::duration<double> host = std::chrono::steady_clock::now() - before;
         require_cuda(cudaEventRecord(end_, stream_), "cudaEventRecord");
-        const bool all_queued = cudaEventQuery(begin_) == cudaErrorNotReady;
+        const cudaError_t begun = cudaEventQuery(begin_);
+        forget_cuda_error(begun);  // or the next launch is taken for one that failed
+        const bool all_queued = begun == cudaErrorNotReady;
         open = 1;
         wait();
         if (!all_queued) {

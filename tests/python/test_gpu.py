@@ -121,10 +121,9 @@ def test_an_add_sees_what_its_stream_has_written_before_it(mistral: floptally.Co
     assert counted.read(stream=stream) == tally_of(mistral, BOUNDARIES)
 
 
-def test_memory_that_its_owner_let_go_is_not_used_again_too_early(mistral: floptally.Cost) -> None:
+def test_memory_of_another_stream_is_recorded_as_for_any_kernel(mistral: floptally.Cost) -> None:
     counted = floptally.DeviceTally(mistral)
     stream, lengths = torch.cuda.Stream(), 1 << 20
-    torch.cuda.synchronize()
     addresses = set()
     with torch.cuda.stream(stream):
         torch.cuda._sleep(HALF_A_SECOND // 5)
@@ -133,10 +132,21 @@ def test_memory_that_its_owner_let_go_is_not_used_again_too_early(mistral: flopt
         addresses.add(mine.data_ptr())
         stream.wait_stream(torch.cuda.current_stream())
         counted.add_lengths(mine, stream=stream)
+        mine.record_stream(stream)
         del mine
         torch.full((lengths,), 9, dtype=torch.int32, device="cuda")
     assert len(addresses) == 4
     assert counted.read(stream=stream).tokens == 4 * 3 * lengths
+
+
+def test_memory_of_one_stream_is_used_again_in_its_order(mistral: floptally.Cost) -> None:
+    counted, lengths = floptally.DeviceTally(mistral), 1 << 20
+    with torch.cuda.stream(torch.cuda.Stream()):
+        torch.cuda._sleep(HALF_A_SECOND // 5)
+        for _ in range(4):
+            counted.add_lengths(torch.full((lengths,), 3, dtype=torch.int32, device="cuda"))
+            torch.full((lengths,), 9, dtype=torch.int32, device="cuda")
+        assert counted.read().tokens == 4 * 3 * lengths
 
 
 def test_a_graph_counts_what_its_arrays_hold_at_each_replay(mistral: floptally.Cost) -> None:
