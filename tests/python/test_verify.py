@@ -35,6 +35,11 @@ def padded_batch(rows: int = 3, length: int = 11, lost: int = 4) -> dict[str, An
     return {"input_ids": ids, "attention_mask": mask, "labels": ids}
 
 
+def others(made: floptally.Verification) -> dict[str, int]:
+    """The named differences, without the angles that older releases of transformers multiply."""
+    return {name: flops for name, flops in made.differences.items() if name != "constants"}
+
+
 def check_sums(made: floptally.Verification) -> None:
     components = made.components.values()
     apart = sum(made.differences.get(name, 0) for name in ("recompute", "constants", "grouped_convolutions"))
@@ -58,7 +63,7 @@ def test_a_model_of_transformers_is_equal_in_every_component(kind: str, config: 
     model, batch = small(kind, config, attention), padded_batch()
     made = floptally.verify(model, batch)
     assert made.equal and made.pytorch == made.counted + made.differences.get("constants", 0)
-    assert made.differences.keys() <= {"constants"}  # older releases of transformers
+    assert others(made) == {}
     assert made.source == "config"
     assert made.convention == ("torch_flop_counter" if attention == "sdpa" else "torch_flop_counter_eager")
     given = callbacks.batch_arguments(batch)
@@ -108,7 +113,7 @@ def test_what_checkpointing_runs_again_is_named() -> None:
     plan = floptally.Plan(recompute="full")
     again = floptally.flops(model, convention="torch_flop_counter", plan=plan, **callbacks.batch_arguments(batch))
     stopped = 2 * 2 * 33 * 48 * 32  # the last product of both layers, whose result nothing needs again
-    assert made.equal and made.differences == {"recompute": again.executed.recompute - stopped}
+    assert made.equal and others(made) == {"recompute": again.executed.recompute - stopped}
     assert all(one.difference == 0 for one in made.components.values())
 
 
@@ -118,7 +123,7 @@ def test_packed_documents_that_run_as_one_row_are_named() -> None:
     batch = {"input_ids": ids, "position_ids": torch.tensor([[0, 1, 2, 3, 4, 0, 1, 2, 0, 1, 2, 3]])}
     made = floptally.verify(model, batch)
     rows = model.config.num_hidden_layers * 14 * model.config.hidden_size
-    assert made.equal and made.differences == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
+    assert made.equal and others(made) == {"packed_rows": rows * (12**2 - 5**2 - 3**2 - 4**2)}
 
 
 def test_frozen_weights_are_named() -> None:
