@@ -28,6 +28,7 @@ for kernel in ("flex_attention", "varlen"):  # which register formulas when a fo
     with contextlib.suppress(ImportError):
         importlib.import_module(f"torch.nn.attention.{kernel}")
 
+ATEN = torch.ops.aten
 ON_WHICH_DEVICE = torch.ops.prim.device.default
 LAUNCHES = (triton_kernel_wrap.triton_kernel_wrapper_mutation, triton_kernel_wrap.triton_kernel_wrapper_functional)
 
@@ -45,8 +46,10 @@ def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
 # The attention that a step on a CPU runs, which older releases count on a GPU alone: by their own formula of that one.
 CPU_ATTENTION = {
     on_cpu: as_it_is(flop_registry[on_gpu])
-    for name in ("_scaled_dot_product_flash_attention{}", "_scaled_dot_product_flash_attention{}_backward")
-    for on_cpu, on_gpu in [[getattr(torch.ops.aten, name.format(place)) for place in ("_for_cpu", "")]]
+    for on_cpu, on_gpu in (
+        (ATEN._scaled_dot_product_flash_attention_for_cpu, ATEN._scaled_dot_product_flash_attention),
+        (ATEN._scaled_dot_product_flash_attention_for_cpu_backward, ATEN._scaled_dot_product_flash_attention_backward),
+    )
     if on_cpu not in flop_registry
 }
 
