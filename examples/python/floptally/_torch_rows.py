@@ -727,7 +727,7 @@ class Table:
         for op, modules in uncounted.items():
             notes.append(f"{op} has no formula in FlopCounterMode and counts nothing: in {', '.join(modules)}")
         for module in dict.fromkeys(self.names.component(name) for name in self.steps[0].constants):
-            notes.append(f"{module}: multiplies neither data nor weights, which FlopCounterMode counts, and no row does")
+            notes.append(f"{module}: multiplies neither data nor weights: FlopCounterMode counts that product, and no row does")
         frozen = sum(p.numel() for p in self.model.parameters() if not p.requires_grad)
         if frozen:
             notes.append(
