@@ -462,8 +462,8 @@ TEST_CASE("Kernels count samples of HSTU, grids and clips of sound as a tally do
             device.add(shape, detail::hstu_samples(std::span(lengths), std::span(contextual), std::span(targets), 3));
             CHECK(device.read() == host);
             emulated_tally of_towers{masks};
-            of_towers.add(shape, detail::grid_samples(std::span(thw)));
-            of_towers.add(shape, detail::clip_samples(std::span(frames)));
+            of_towers.add(shape, detail::sample_list<grid>(std::span(thw)));
+            of_towers.add(shape, detail::sample_list<audio_clip>(std::span(frames)));
             CHECK(of_towers.read() == towers);
         }
     }
@@ -727,12 +727,12 @@ TEST_CASE("A kernel leaves out a row of an attention mask, a sample, a grid or a
                                 {1, 4, 4, 1, 70'000, 70'000},
                                 {1, 4, 4, 4'000'000'000, 1000, 1000}}) {
             emulated_tally grids{masks};
-            grids.add(shape, detail::grid_samples(std::span(thw).first(6)));
+            grids.add(shape, detail::sample_list<grid>(std::span(thw).first(6)));
             refuse_alike([&] { tally{masks}.add_grid_thw(thw); }, [&] { static_cast<void>(grids.read()); });
         }
         const std::vector<std::int64_t> frames{5, 1, std::int64_t{1} << 40U};
         emulated_tally clips{masks};
-        clips.add(shape, detail::clip_samples(std::span(frames).first(3)));
+        clips.add(shape, detail::sample_list<audio_clip>(std::span(frames).first(3)));
         refuse_alike([&] { tally{masks}.add_audio_frames(frames); }, [&] { static_cast<void>(clips.read()); });
     }
     emulated_tally own{masks};
@@ -782,7 +782,7 @@ TEST_CASE("A sum that no longer fits on a device is an overflow when the host re
         }
         const std::vector<std::int64_t> thw{4'000'000'000, 60'000, 60'000};
         emulated_tally grids{mask_set::of_towers()};
-        grids.add(shape, detail::grid_samples(std::span(thw).first(3)));
+        grids.add(shape, detail::sample_list<grid>(std::span(thw).first(3)));
         CHECK(error_of([&] { static_cast<void>(grids.read()); }) == "vision.squares: the sum does not fit 64 bits");
     }
 }

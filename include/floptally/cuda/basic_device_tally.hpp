@@ -31,12 +31,6 @@
 
 namespace floptally {
 
-namespace detail {
-
-class cuda_api;
-
-}  // namespace detail
-
 /// The sizes of a device tally.
 struct device_tally_options {
     std::uint32_t snapshots = 64;  ///< the most that wait for `poll`
@@ -57,7 +51,7 @@ struct device_tally_options {
 ///
 /// Its kernels are compiled with the structs of `Rules`, a `rule_list`; masks of other structs are an error in the
 /// constructor, before any call to the device. `Api` is what launches them (detail/device_words.hpp).
-template <class Rules, class Api = detail::cuda_api>
+template <class Rules, class Api>
 class basic_device_tally {
   public:
     using stream_type = typename Api::stream;
@@ -140,10 +134,10 @@ class basic_device_tally {
     template <class T>
     void add_grid_thw(std::span<T> grid_thw, stream_type stream = nullptr) {
         static_cast<void>(listed_grids(grid_thw));  // or an error: no three numbers each
-        add_samples(detail::grid_samples(grid_thw), stream, "add_grid_thw");
+        add_samples(detail::sample_list<grid>(grid_thw), stream, "add_grid_thw");
     }
     void add_audio_frames(detail::any_list audio_frames, stream_type stream = nullptr) {
-        add_samples(detail::clip_samples(audio_frames), stream, "add_audio_frames");
+        add_samples(detail::sample_list<audio_clip>(audio_frames), stream, "add_audio_frames");
     }
 
     /// Adds a batch that the host knows, in any format (batch/source.hpp): it is counted on the host and added here.
@@ -214,22 +208,17 @@ class basic_device_tally {
             return add_samples(detail::sample_list<sequence>{list}, stream, name);
         }
         detail::require_modality(masks(), modality::text, "lengths");
-        const auto launch_with = [&]<std::uint32_t Sides>(std::integral_constant<std::uint32_t, Sides>) {
+        const auto launch_with = [&]<std::uint32_t Sides>() {
             launch<detail::add_lengths<Bytes, ByBoundaries, Slot, SlotBytes, Sides>>(list, stream, name);
         };
-        switch (schema_.side_count) {
-            case 0:
-                return launch_with(std::integral_constant<std::uint32_t, 0>{});
-            case 1:
-                return launch_with(std::integral_constant<std::uint32_t, 1>{});
-            default:
-                return launch_with(std::integral_constant<std::uint32_t, detail::word_schema::max_sides>{});
-        }
+        schema_.side_count == 0   ? launch_with.template operator()<0>()
+        : schema_.side_count == 1 ? launch_with.template operator()<1>()
+                                  : launch_with.template operator()<detail::word_schema::max_sides>();
     }
     /// Adds samples one by one.
     template <class Unit>
     void add_samples(const detail::sample_list<Unit>& list, stream_type stream, std::string_view name) {
-        detail::require_modality(masks(), detail::modality_of(Unit{}), list.field);
+        detail::require_modality(masks(), detail::modality_of(Unit{}), detail::name_of(list.name));
         launch<detail::add_samples<Rules, Unit>>(list, stream, name);
     }
     template <class Body>

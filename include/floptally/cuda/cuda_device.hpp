@@ -10,6 +10,7 @@
 #include <floptally/hardware/accelerators.hpp>
 #include <floptally/text/error.hpp>
 #include <floptally/text/number_text.hpp>
+#include <floptally/text/text.hpp>
 
 /// @file
 /// The accelerator that a CUDA device is, and with it its peak.
@@ -43,16 +44,14 @@ struct device_identity {
 /// One line that describes a device: "NVIDIA H200, 132 multiprocessors at up to 1.980 GHz, 140.0 GiB, compute
 /// capability 9.0".
 [[nodiscard]] inline std::string describe(const device_identity& device) {
-    std::string text = device.name;
-    text.append(", ").append(std::to_string(device.multiprocessors)).append(" multiprocessors");
-    if (device.clock_ghz > 0) {
-        text.append(" at up to ").append(detail::fixed_decimal(device.clock_ghz, 3)).append(" GHz");
-    }
     constexpr double gib = 1024.0 * 1024.0 * 1024.0;
-    text.append(", ").append(detail::fixed_decimal(static_cast<double>(device.memory_bytes) / gib, 1)).append(" GiB");
+    std::string text = detail::text_of({device.name, ", ", device.multiprocessors, " multiprocessors"});
+    if (device.clock_ghz > 0) {
+        detail::append(text, {" at up to ", detail::fixed_decimal(device.clock_ghz, 3), " GHz"});
+    }
+    detail::append(text, {", ", detail::fixed_decimal(static_cast<double>(device.memory_bytes) / gib, 1), " GiB"});
     if (device.compute_major != 0) {
-        text.append(", compute capability ").append(std::to_string(device.compute_major));
-        text.append(".").append(std::to_string(device.compute_minor));
+        detail::append(text, {", compute capability ", device.compute_major, ".", device.compute_minor});
     }
     return text;
 }
@@ -85,9 +84,8 @@ namespace detail {
 }
 
 [[noreturn]] inline void refuse_device(const device_identity& device, std::string_view problem) {
-    std::string text(problem);
-    text.append(contains_words(device.name, "MIG") ? "; the device is a share of a card (MIG): " : "; the device is ");
-    throw error("accelerator", text.append(describe(device)).append("; peak_tflops can be given instead"));
+    const char* const what = contains_words(device.name, "MIG") ? "a share of a card (MIG): " : "";
+    refuse("accelerator", {problem, "; the device is ", what, describe(device), "; peak_tflops can be given instead"});
 }
 
 }  // namespace detail
@@ -108,11 +106,9 @@ namespace detail {
     const double attainable = detail::attainable_tflops(device);
     const double published = part->published_tflops(precision::fp16);
     if (attainable > 0 && attainable < 0.9 * published) {
-        detail::refuse_device(device, std::string(part->name)
-                                          .append(" has ")
-                                          .append(detail::fixed_decimal(published, 0))
-                                          .append(" dense fp16 TFLOP/s, of which these multiprocessors reach ")
-                                          .append(detail::fixed_decimal(attainable, 0)));
+        detail::refuse_device(device, detail::text_of({part->name, " has ", detail::fixed_decimal(published, 0),
+                                                       " dense fp16 TFLOP/s, of which these multiprocessors reach ",
+                                                       detail::fixed_decimal(attainable, 0)}));
     }
     return *part;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
 #include <string_view>
 
 #include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/text.hpp>
 
 /// @file
 /// A CUDA call that failed, as an error.
@@ -16,9 +16,8 @@ namespace floptally {
 class cuda_error : public error {
   public:
     cuda_error(cudaError_t status, std::string_view call, const char* file, int line)
-        : error(call,
-                detail::called_at(std::string(cudaGetErrorName(status)).append(", ").append(cudaGetErrorString(status)),
-                                  file, line)),
+        : error(call, detail::called_at(detail::text_of({cudaGetErrorName(status), ", ", cudaGetErrorString(status)}),
+                                        file, line)),
           status_(status) {}
 
     [[nodiscard]] cudaError_t status() const noexcept { return status_; }

@@ -29,7 +29,7 @@ class cuda_memory {
     /// device if it has none, and on no other device.
     explicit cuda_memory(int device, cudaMemPool_t own_pool = nullptr) : own_pool_(own_pool), device_(device) {
         const detail::owned_device::scope on(device_);
-        static_cast<void>(pool_of(device));
+        static_cast<void>(pool());
     }
 
     [[nodiscard]] int device() const noexcept { return device_.number(); }
@@ -38,7 +38,7 @@ class cuda_memory {
     /// mean that.
     void reset_high_marks() const {
         const detail::owned_device::scope on(device_);
-        const cudaMemPool_t from = pool_of(device_.number());
+        const cudaMemPool_t from = pool();
         for (const cudaMemPoolAttr mark : {cudaMemPoolAttrUsedMemHigh, cudaMemPoolAttrReservedMemHigh}) {
             std::uint64_t zero = 0;
             require_cuda(cudaMemPoolSetAttribute(from, mark, &zero), "cudaMemPoolSetAttribute");
@@ -51,7 +51,7 @@ class cuda_memory {
         std::size_t free = 0;
         std::size_t total = 0;
         require_cuda(cudaMemGetInfo(&free, &total), "cudaMemGetInfo");
-        const cudaMemPool_t from = pool_of(device_.number());
+        const cudaMemPool_t from = pool();
         return {.free = free,
                 .total = total,
                 .pool_used_high = mark_of(from, cudaMemPoolAttrUsedMemHigh),
@@ -59,12 +59,12 @@ class cuda_memory {
     }
 
   private:
-    [[nodiscard]] cudaMemPool_t pool_of(int device) const {
+    [[nodiscard]] cudaMemPool_t pool() const {
         if (own_pool_ != nullptr) {
             return own_pool_;
         }
         cudaMemPool_t of_device = nullptr;
-        require_cuda(cudaDeviceGetMemPool(&of_device, device), "cudaDeviceGetMemPool");
+        require_cuda(cudaDeviceGetMemPool(&of_device, device_.number()), "cudaDeviceGetMemPool");
         return of_device;
     }
 

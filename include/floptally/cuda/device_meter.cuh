@@ -6,7 +6,6 @@
 #include <optional>
 
 #include <floptally/batch/tally.hpp>
-#include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/cuda_context.hpp>
 #include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/cuda/device_tally.cuh>
@@ -76,7 +75,7 @@ class basic_device_meter {
     std::size_t finish(cudaStream_t stream) {
         const detail::owned_device::scope on(batch_.owner(), stream);
         refuse_capture(stream, "finish");
-        require_cuda(cudaStreamSynchronize(stream), "cudaStreamSynchronize");
+        batch_.owner().synchronize(stream);
         return poll();
     }
 

@@ -69,21 +69,18 @@ struct read_refusal {
 
     /// Throws where a number, or the boundaries from it on, make no length; else returns it.
     [[nodiscard]] std::uint64_t length_at(std::size_t i, list_name field, bool is_signed, bool by_boundaries) const {
-        const auto length = [&]<class T>(T begin, T end) -> std::uint64_t {
-            if (!by_boundaries) {
-                if (std::cmp_less(begin, 0) || static_cast<std::uint64_t>(begin) > max_sequence_length) {
-                    refuse_length(name_of(field), place.index, begin);
-                }
-                return static_cast<std::uint64_t>(begin);
-            }
+        const auto length = [&]<class T>(T first, T next) {
+            const T begin = by_boundaries ? first : 0;
+            const T end = by_boundaries ? next : first;
+            const std::uint64_t between = static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
             if (place.index == 0) {
                 require_start(name_of(field), begin);
             }
-            if (std::cmp_less(begin, 0) || end < begin ||
-                static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin) > max_sequence_length) {
-                refuse_boundary(name_of(field), place.index + 1, begin, end);
+            if (std::cmp_less(begin, 0) || end < begin || between > max_sequence_length) {
+                by_boundaries ? refuse_boundary(name_of(field), place.index + 1, begin, end)
+                              : refuse_length(name_of(field), place.index, end);
             }
-            return static_cast<std::uint64_t>(end) - static_cast<std::uint64_t>(begin);
+            return between;
         };
         return is_signed ? length(static_cast<std::int64_t>(number(i)), static_cast<std::int64_t>(number(i + 1)))
                          : length(number(i), number(i + 1));
@@ -146,11 +143,10 @@ struct read_refusal {
 
     /// The place as text: " (index 3 of add 2 since the reset, the first of 5 that the device left out)".
     [[nodiscard]] std::string where(std::uint64_t left_out) const {
-        std::string text = " (index " + std::to_string(place.index);
-        text.append(place.call == refusal_place::own_kernel
-                        ? " in a kernel of your own"
-                        : " of add " + std::to_string(place.call) + " since the reset");
-        return text.append(", the first of ").append(std::to_string(left_out)).append(" that the device left out)");
+        const std::string call = place.call == refusal_place::own_kernel
+                                     ? " in a kernel of your own"
+                                     : text_of({" of add ", place.call, " since the reset"});
+        return text_of({" (index ", place.index, call, ", the first of ", left_out, " that the device left out)"});
     }
 };
 

@@ -10,6 +10,10 @@
 
 namespace floptally {
 
+/// A device tally is launched by the runtime where no other launcher is named.
+template <class Rules, class Api = detail::cuda_api>
+class basic_device_tally;
+
 /// The device tally with the library's rules. A tally with a caller's own rules has kernels that are compiled with
 /// them: `basic_device_tally<library_rules::with<dilated_window>>`.
 using device_tally = basic_device_tally<library_rules>;

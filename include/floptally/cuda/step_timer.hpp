@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -45,8 +44,7 @@ class step_timer {
             throw error("begin", "a step is open: end() or discard() comes first");
         }
         if (in_flight() == pairs_.size()) {
-            throw error("begin",
-                        std::to_string(in_flight()) + " steps are under way, which is all that fit: call poll()");
+            detail::refuse("begin", {in_flight(), " steps are under way, which is all that fit: call poll()"});
         }
         record(at(last_).begin, "begin", stream);
         open_ = true;

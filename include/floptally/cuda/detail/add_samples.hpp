@@ -21,10 +21,6 @@
 
 namespace floptally::detail {
 
-/// Samples in device memory: the parts of each are numbers of lists.
-template <class Unit>
-struct sample_list;
-
 /// Reads number `at` of a list as a part of a sample; where it can be no length, refuses it.
 [[nodiscard]] inline FLOPTALLY_HOST_DEVICE bool take_part(const number_list& from, std::size_t at, std::uint32_t& to,
                                                           refusal_record* record, std::uint32_t call) {
@@ -37,11 +33,48 @@ struct sample_list;
     return number <= max_sequence_length;
 }
 
+/// Sets part `part` of a sample, in the order that its list has them in.
+inline FLOPTALLY_HOST_DEVICE void set_part(grid& to, std::uint32_t part, std::uint32_t number) {
+    to.t = part == 0 ? number : to.t;
+    to.h = part == 1 ? number : to.h;
+    to.w = part == 2 ? number : to.w;
+}
+inline FLOPTALLY_HOST_DEVICE void set_part(audio_clip& to, std::uint32_t /*part*/, std::uint32_t number) {
+    to.frames = number;
+}
+
+/// Samples in device memory: here grids or clips of sound, which fill their slots, with the parts of each in one list.
+template <class Unit>
+struct sample_list {
+    static constexpr list_name name = std::is_same_v<Unit, grid> ? list_name::grid_thw : list_name::audio_frames;
+    static constexpr std::uint32_t stride = std::is_same_v<Unit, grid> ? 3 : 1;  ///< numbers of a sample in a list
+
+    number_list numbers;
+    std::uint32_t count;
+
+    explicit sample_list(const any_list& all) : numbers(all.named(name)), count(samples_in(all.count / stride, name)) {}
+
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return count; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::uint32_t i, std::uint32_t /*reals*/, Unit (&to)[2],
+                                                  refusal_record* record, std::uint32_t call) const {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t part = 0; part < stride; ++part) {
+            std::uint32_t number = 0;
+            if (!take_part(numbers, std::size_t{stride} * i + part, number, record, call)) {
+                return false;
+            }
+            set_part(to[0], part, number);
+        }
+        to[1] = to[0];
+        return true;
+    }
+};
+
 /// Sequences by their lengths and slots, and parts that both have.
 template <>
 struct sample_list<sequence> {
-    static constexpr const char* field = "lengths";
-    static constexpr std::uint32_t stride = 1;  ///< numbers of a sample in a list
+    static constexpr list_name name = list_name::lengths;
+    static constexpr std::uint32_t stride = 1;
 
     length_list lengths{};
     number_list parts[4]{};  ///< past, keys, context, targets: in the order of `list_name`
@@ -75,75 +108,20 @@ struct sample_list<sequence> {
         return true;
     }
 };
-template <>
-struct sample_list<grid> {
-    static constexpr const char* field = "grid_thw";
-    static constexpr std::uint32_t stride = 3;
-
-    number_list thw{};
-    std::uint32_t count = 0;
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return count; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::uint32_t i, std::uint32_t /*reals*/, grid (&to)[2],
-                                                  refusal_record* record, std::uint32_t call) const {
-        grid& made = to[0];
-        FLOPTALLY_ROLLED
-        for (std::uint32_t part = 0; part < 3; ++part) {
-            std::uint32_t number = 0;
-            if (!take_part(thw, std::size_t{3} * i + part, number, record, call)) {
-                return false;
-            }
-            made.t = part == 0 ? number : made.t;
-            made.h = part == 1 ? number : made.h;
-            made.w = part == 2 ? number : made.w;
-        }
-        to[1] = made;
-        return true;
-    }
-};
-template <>
-struct sample_list<audio_clip> {
-    static constexpr const char* field = "audio_frames";
-    static constexpr std::uint32_t stride = 1;
-
-    number_list frames{};
-    std::uint32_t count = 0;
-
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE std::uint32_t size() const { return count; }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool take(std::uint32_t i, std::uint32_t /*reals*/, audio_clip (&to)[2],
-                                                  refusal_record* record, std::uint32_t call) const {
-        const bool right = take_part(frames, i, to[0].frames, record, call);
-        to[1] = to[0];
-        return right;
-    }
-};
-
-/// Sequences with a list of one more part, one for each.
+/// Sequences with a list of one more part, one for each; an empty one that may be left out is all zeros.
 [[nodiscard]] inline sample_list<sequence> with_part(sample_list<sequence> list, list_name part,
-                                                     const any_list& numbers) {
-    require_as_many(list.size(), name_of(list.lengths.real.field), numbers.count, name_of(part));
-    list.parts[static_cast<std::size_t>(part) - static_cast<std::size_t>(list_name::past)] = numbers.named(part);
+                                                     const any_list& numbers, bool may_be_left_out = false) {
+    if (numbers.count != 0 || !may_be_left_out) {
+        require_as_many(list.size(), name_of(list.lengths.real.field), numbers.count, name_of(part));
+        list.parts[static_cast<std::size_t>(part) - static_cast<std::size_t>(list_name::past)] = numbers.named(part);
+    }
     return list;
 }
-/// Samples of HSTU: an empty list of `contextual` or `targets` is all zeros.
+/// Samples of HSTU, of which `contextual` and `targets` may be left out.
 [[nodiscard]] inline sample_list<sequence> hstu_samples(const any_list& lengths, const any_list& contextual,
                                                         const any_list& targets, std::uint32_t target_group) {
-    sample_list<sequence> list{.lengths = listed_lengths(lengths), .target_group = target_group};
-    if (contextual.count != 0) {
-        list = with_part(list, list_name::contextual, contextual);
-    }
-    if (targets.count != 0) {
-        list = with_part(list, list_name::targets, targets);
-    }
-    return list;
-}
-/// Images and clips in the layout of `grid_thw`, three numbers each.
-[[nodiscard]] inline sample_list<grid> grid_samples(const any_list& thw) {
-    return {thw.named(list_name::grid_thw), samples_in(thw.count / 3, list_name::grid_thw)};
-}
-/// Clips of sound by their frames.
-[[nodiscard]] inline sample_list<audio_clip> clip_samples(const any_list& frames) {
-    return {frames.named(list_name::audio_frames), samples_in(frames.count, list_name::audio_frames)};
+    const sample_list<sequence> list{.lengths = listed_lengths(lengths), .target_group = target_group};
+    return with_part(with_part(list, list_name::contextual, contextual, true), list_name::targets, targets, true);
 }
 
 /// The kernel for samples of a kind, by rules of a list.

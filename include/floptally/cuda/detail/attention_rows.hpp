@@ -36,7 +36,7 @@ struct flag_rows {
           rows(row_count),
           columns(column_count),
           is_signed(std::is_signed_v<T>),
-          is_aligned(lies_on_16_bytes(from) && column_count * sizeof(T) % 16 == 0) {}
+          is_aligned((reinterpret_cast<std::uintptr_t>(from) | column_count * sizeof(T)) % 16 == 0) {}
 
     [[nodiscard]] std::size_t size() const { return rows; }
 };

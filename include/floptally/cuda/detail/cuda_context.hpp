@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <string>
-
 #include <floptally/cuda/cuda_error.hpp>
 #include <floptally/cuda/detail/vendor.hpp>
 #include <floptally/text/error.hpp>
@@ -19,6 +17,11 @@ namespace floptally::detail {
     return device;
 }
 
+/// True for the handles by which each device has a default stream of its own.
+[[nodiscard]] inline bool is_default(cudaStream_t stream) {
+    return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
+}
+
 /// The device that an object has memory on; works whichever device is current in the calling thread.
 class owned_device {
   public:
@@ -29,15 +32,18 @@ class owned_device {
     /// A scope in which the device is current.
     class scope {
       public:
-        explicit scope(const owned_device& device) : device_(device), former_(current_cuda_device()) { enter(); }
-        /// The scope of work on a stream. Throws on the default stream of another device.
-        scope(const owned_device& device, cudaStream_t stream) : device_(device), former_(current_cuda_device()) {
-            if (former_ != device.number_ && is_default(stream)) {
-                throw error("stream", "is the default stream of device " + std::to_string(former_) +
-                                          ", which is current, and the memory is on device " +
-                                          std::to_string(device.number_) + ": name a stream of that device");
+        explicit scope(const owned_device& device) : device_(device), former_(current_cuda_device()) {
+            if (former_ != device.number_) {
+                device.context_.enter();
             }
-            enter();
+        }
+        /// The scope of work on a stream. Throws on the default stream of another device.
+        scope(const owned_device& device, cudaStream_t stream) : scope(device) {
+            if (former_ != device.number_ && is_default(stream)) {
+                refuse("stream",
+                       {"is the default stream of device ", former_, ", which is current, and the memory is on device ",
+                        device.number_, ": name a stream of that device"});
+            }
         }
         scope(const scope&) = delete;
         scope& operator=(const scope&) = delete;
@@ -48,12 +54,6 @@ class owned_device {
         }
 
       private:
-        void enter() const {
-            if (former_ != device_.number_) {
-                device_.context_.enter();
-            }
-        }
-
         const owned_device& device_;
         int former_;
     };

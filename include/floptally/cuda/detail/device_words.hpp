@@ -112,18 +112,14 @@ class device_words {
         } catch (const error&) {
         }
     }
-    struct release {
-        const Api* api;
+    template <void (*Release)(void*)>
+    struct released_by {
         void operator()(std::uint64_t* memory) const noexcept {
-            quietly([&] { api->release(memory); });
+            quietly([&] { Release(memory); });
         }
     };
-    struct release_pinned {
-        const Api* api;
-        void operator()(std::uint64_t* memory) const noexcept {
-            quietly([&] { api->release_pinned(memory); });
-        }
-    };
+    template <void (*Release)(void*)>
+    using memory = std::unique_ptr<std::uint64_t[], released_by<Release>>;
 
     void remember(stream on) {
         if (std::find(streams_.rbegin(), streams_.rend(), on) == streams_.rend()) {
@@ -133,10 +129,8 @@ class device_words {
 
     Api api_;
     std::uint32_t size_;
-    std::unique_ptr<std::uint64_t[], release> words_{nullptr,
-                                                     {&api_}};  // the number of snapshots and the constants after them
-    std::unique_ptr<std::uint64_t[], release_pinned> pinned_{nullptr,
-                                                             {&api_}};  // slots of snapshots, and what `read` copies to
+    memory<Api::release> words_;          // the number of snapshots and the constants after them
+    memory<Api::release_pinned> pinned_;  // slots of snapshots, and what `read` copies to
     std::uint64_t* staging_ = nullptr;
     snapshot_slots slots_{};
     std::optional<snapshot_reader> reader_;

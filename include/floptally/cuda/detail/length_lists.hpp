@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -10,7 +9,6 @@
 
 #include <floptally/batch/length_refusals.hpp>
 #include <floptally/batch/packed.hpp>
-#include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/refusals.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/sequence.hpp>
@@ -75,11 +73,6 @@ struct any_list {
         return known;
     }
 };
-
-/// True where memory is aligned to 16 bytes.
-[[nodiscard]] inline bool lies_on_16_bytes(const void* memory) {
-    return reinterpret_cast<std::uintptr_t>(memory) % 16 == 0;
-}
 
 /// How the slots of a list of sequences are given.
 enum class slots_by : std::uint8_t { sequence, row, boundaries };

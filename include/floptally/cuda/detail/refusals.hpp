@@ -112,21 +112,22 @@ inline constexpr std::uint32_t refusal_words = sizeof(refusal_record) / sizeof(s
 /// A refusal that is being written.
 class refusal_writer {
   public:
-    /// Counts refused sequences; `is_first` is false where an earlier one is there already.
-    FLOPTALLY_HOST_DEVICE refusal_writer(refusal_record* record, const refusal_place& where, std::uint64_t sequences)
+    /// Counts a refused sample, and writes it with `each_word(*this)` where no earlier one is there already.
+    template <class EachWord>
+    FLOPTALLY_HOST_DEVICE refusal_writer(refusal_record* record, const refusal_place& where, const refusal_head& head,
+                                         const EachWord& each_word)
         : record_(record), key_(where.key()) {
-        atomic_add(&record->left_out, sequences);
-        is_first_ = key_ < refusal_record::key_of(atomic_load(&record->first[0]));
+        atomic_add(&record->left_out, 1);
+        if (key_ < refusal_record::key_of(atomic_load(&record->first[0]))) {
+            each_word(*this);
+            put(0, head.bits());
+            put(1, sum_ >> 16U);
+        }
     }
-    [[nodiscard]] FLOPTALLY_HOST_DEVICE bool is_first() const { return is_first_; }
     FLOPTALLY_HOST_DEVICE void put_word(std::uint32_t i, std::uint32_t word) {
         put(2 + 2 * i, word & 0xFFFFU);
         put(3 + 2 * i, word >> 16U);
         sum_ = refusal_record::check(sum_, word);
-    }
-    FLOPTALLY_HOST_DEVICE void finish(const refusal_head& head) {
-        put(0, head.bits());
-        put(1, sum_ >> 16U);
     }
 
   private:
@@ -137,39 +138,30 @@ class refusal_writer {
     refusal_record* record_;
     std::uint64_t key_;
     std::uint32_t sum_ = 0;
-    bool is_first_;
 };
 
-/// Counts refused sequences and keeps the first refusal of all; `number(i)` is number `i` of `count` that the host
+/// Counts a refused sample and keeps the first refusal of all; `number(i)` is number `i` of `count` that the host
 /// needs.
 template <class Number>
 FLOPTALLY_HOST_DEVICE void refuse_numbers(refusal_record* record, const refusal_place& where, const refusal_head& head,
-                                          std::uint32_t count, const Number& number, std::uint64_t sequences = 1) {
-    refusal_writer to(record, where, sequences);
-    if (!to.is_first()) {
-        return;
-    }
-    FLOPTALLY_ROLLED
-    for (std::uint32_t word = 0; word < 2 * count; ++word) {
-        const std::uint64_t value = number(word / 2);
-        to.put_word(word, static_cast<std::uint32_t>(word % 2 == 0 ? value : value >> 32U));
-    }
-    to.finish(head);
+                                          std::uint32_t count, const Number& number) {
+    refusal_writer(record, where, head, [&](refusal_writer& to) {
+        FLOPTALLY_ROLLED
+        for (std::uint32_t word = 0; word < 2 * count; ++word) {
+            const std::uint64_t value = number(word / 2);
+            to.put_word(word, static_cast<std::uint32_t>(word % 2 == 0 ? value : value >> 32U));
+        }
+    });
 }
 /// As above, for a number and one that it was compared with.
 inline FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const refusal_head& head,
-                                         std::uint64_t value, std::uint64_t other, std::uint64_t sequences = 1) {
-    refuse_numbers(
-        record, where, head, 2, [&](std::uint32_t i) { return i == 0 ? value : other; }, sequences);
+                                         std::uint64_t value, std::uint64_t other) {
+    refuse_numbers(record, where, head, 2, [&](std::uint32_t i) { return i == 0 ? value : other; });
 }
 /// As above, for a unit and its slot.
 template <class Unit>
 FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& where, const Unit& real,
                                   const Unit& slot) {
-    refusal_writer to(record, where, 1);
-    if (!to.is_first()) {
-        return;
-    }
     constexpr std::size_t size = sizeof(Unit) / sizeof(std::uint32_t);
     static_assert(2 * size <= refusal_record::words);
     struct words {
@@ -177,11 +169,12 @@ FLOPTALLY_HOST_DEVICE void refuse(refusal_record* record, const refusal_place& w
     };
     const auto first = __builtin_bit_cast(words, real);
     const auto second = __builtin_bit_cast(words, slot);
-    FLOPTALLY_UNROLLED
-    for (std::uint32_t i = 0; i < 2 * size; ++i) {
-        to.put_word(i, i < size ? first.of[i] : second.of[i - size]);
-    }
-    to.finish({static_cast<refused>(modality_of(real))});
+    refusal_writer(record, where, {static_cast<refused>(modality_of(real))}, [&](refusal_writer& to) {
+        FLOPTALLY_UNROLLED
+        for (std::uint32_t i = 0; i < 2 * size; ++i) {
+            to.put_word(i, i < size ? first.of[i] : second.of[i - size]);
+        }
+    });
 }
 
 }  // namespace floptally::detail

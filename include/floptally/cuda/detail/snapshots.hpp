@@ -7,12 +7,12 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <vector>
 
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/text/error.hpp>
+#include <floptally/text/text.hpp>
 
 /// @file
 /// Snapshots of words of a device: written by a kernel, read by the host.
@@ -102,9 +102,9 @@ class snapshot_reader {
         const std::uint64_t lost = next_;
         const std::uint64_t last = newest < next_ + slots_.count ? next_ : newest - slots_.count;
         next_ = last + 1;
-        throw error("snapshot", std::to_string(lost) + (last == lost ? "" : " … " + std::to_string(last)) +
-                                    " overwritten before poll() read it: the ring has " + std::to_string(slots_.count) +
-                                    " slots; poll more often, or make it larger");
+        refuse("snapshot",
+               {lost, last == lost ? "" : text_of({" … ", last}), " overwritten before poll() read it: the ring has ",
+                slots_.count, " slots; poll more often, or make it larger"});
     }
     /// The number of snapshots that were read or overwritten.
     [[nodiscard]] std::uint64_t passed() const { return next_ - 1; }

@@ -3,7 +3,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
 
 #include <floptally/integer/host_device.hpp>
 #include <floptally/text/error.hpp>
@@ -39,9 +38,9 @@ inline constexpr auto cudaMemPoolAttrUsedMemHigh = hipMemPoolAttrUsedMemHigh;
 inline constexpr auto cudaMemPoolAttrReservedMemHigh = hipMemPoolAttrReservedMemHigh;
 inline constexpr auto cudaStreamCaptureModeRelaxed = hipStreamCaptureModeRelaxed;
 inline constexpr auto cudaStreamCaptureStatusNone = hipStreamCaptureStatusNone;
-inline constexpr unsigned cudaStreamNonBlocking = hipStreamNonBlocking;
 inline constexpr unsigned cudaHostAllocMapped = hipHostMallocMapped | hipHostMallocCoherent;  // the host polls
 inline constexpr unsigned cudaHostAllocPortable = hipHostMallocPortable;
+inline const cudaStream_t cudaStreamLegacy = nullptr;  // of which HIP has no second handle
 inline const cudaStream_t cudaStreamPerThread = hipStreamPerThread;
 
 #define FLOPTALLY_NAMED(cuda, hip)                       \
@@ -73,8 +72,6 @@ FLOPTALLY_CALL(MemPoolSetAttribute)
 FLOPTALLY_CALL(MemcpyAsync)
 FLOPTALLY_CALL(MemsetAsync)
 FLOPTALLY_CALL(SetDevice)
-FLOPTALLY_CALL(StreamCreateWithFlags)
-FLOPTALLY_CALL(StreamDestroy)
 FLOPTALLY_CALL(StreamIsCapturing)
 FLOPTALLY_CALL(StreamSynchronize)
 FLOPTALLY_CALL(ThreadExchangeStreamCaptureMode)
@@ -86,9 +83,6 @@ FLOPTALLY_NAMED(cudaFreeHost, hipHostFree)
 namespace detail {
 
 inline constexpr bool has_compute_capability = false;  // HIP reports numbers of other meaning
-
-/// True for the handles by which each device has a default stream of its own.
-[[nodiscard]] inline bool is_default(cudaStream_t stream) { return stream == nullptr || stream == cudaStreamPerThread; }
 
 /// The context of a device, which HIP makes current by the device's number.
 class device_context {
@@ -143,65 +137,61 @@ namespace floptally::detail {
 
 inline constexpr bool has_compute_capability = true;
 
-/// True for the handles by which each device has a default stream of its own.
-[[nodiscard]] inline bool is_default(cudaStream_t stream) {
-    return stream == nullptr || stream == cudaStreamLegacy || stream == cudaStreamPerThread;
-}
-
 /// The context of a device. It is pushed and popped: to set the former device again by cudaSetDevice would make a
 /// context there, some hundred MiB of GPU 0 for each rank that has never used it. The functions of the driver are found
 /// by name through the runtime, so that no library is linked.
 class device_context {
   public:
-    explicit device_context(int number) : functions_(&functions::of_driver()) {
+    explicit device_context(int number) {
         CUcontext context = nullptr;
-        require_driver(functions_->retain(&context, number), "cuDevicePrimaryCtxRetain");
-        context_ = {context, [release = functions_->release, number](CUcontext) { release(number); }};
+        require_driver(driver().retain(&context, number), "cuDevicePrimaryCtxRetain");
+        context_ = {context, [number](CUcontext) { driver().release(number); }};
     }
 
-    void enter() const { require_driver(functions_->push(context_.get()), "cuCtxPushCurrent"); }
+    void enter() const { require_driver(driver().push(context_.get()), "cuCtxPushCurrent"); }
     void leave(int /*former*/) const noexcept {
         CUcontext popped = nullptr;
-        functions_->pop(&popped);
+        driver().pop(&popped);
     }
 
   private:
-    struct functions {
-        CUresult (*retain)(CUcontext*,
-                           CUdevice) = found<CUresult (*)(CUcontext*, CUdevice)>("cuDevicePrimaryCtxRetain");
-        CUresult (*release)(CUdevice) = found<CUresult (*)(CUdevice)>("cuDevicePrimaryCtxRelease");
-        CUresult (*push)(CUcontext) = found<CUresult (*)(CUcontext)>("cuCtxPushCurrent");
-        CUresult (*pop)(CUcontext*) = found<CUresult (*)(CUcontext*)>("cuCtxPopCurrent");
+    /// A function of the driver by its name.
+    struct found {
+        void* function = nullptr;
 
-        [[nodiscard]] static const functions& of_driver() {
-            static const functions all;
-            return all;
+        explicit found(const char* name) {
+            cudaDriverEntryPointQueryResult result{};
+#if CUDART_VERSION >= 12050
+            const auto status = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result);
+#else
+            const auto status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &result);
+#endif
+            if (status != cudaSuccess || result != cudaDriverEntryPointSuccess || function == nullptr) {
+                throw error(name, "this driver does not have it");
+            }
+        }
+        template <class Function>
+        operator Function*() const {  // NOLINT(google-explicit-constructor): of the type that cuda.h declares
+            return reinterpret_cast<Function*>(function);
         }
     };
-
-    template <class Function>
-    [[nodiscard]] static Function found(const char* name) {
-        void* function = nullptr;
-        cudaDriverEntryPointQueryResult result{};
-#if CUDART_VERSION >= 12050
-        const cudaError_t status = cudaGetDriverEntryPointByVersion(name, &function, 12000, cudaEnableDefault, &result);
-#else
-        const cudaError_t status = cudaGetDriverEntryPoint(name, &function, cudaEnableDefault, &result);
-#endif
-        if (status != cudaSuccess || result != cudaDriverEntryPointSuccess || function == nullptr) {
-            throw error(name, "this driver does not have it");
-        }
-        return reinterpret_cast<Function>(function);
+    struct functions {
+        decltype(&cuDevicePrimaryCtxRetain) retain = found("cuDevicePrimaryCtxRetain");
+        decltype(&cuDevicePrimaryCtxRelease) release = found("cuDevicePrimaryCtxRelease");
+        decltype(&cuCtxPushCurrent) push = found("cuCtxPushCurrent");
+        decltype(&cuCtxPopCurrent) pop = found("cuCtxPopCurrent");
+    };
+    [[nodiscard]] static const functions& driver() {
+        static const functions all;
+        return all;
     }
     /// Throws where a call of the driver failed; `call` is its name. The runtime numbers failures as the driver does.
     static void require_driver(CUresult status, const char* call) {
-        if (status != CUDA_SUCCESS) {
-            const auto failed = static_cast<cudaError_t>(status);
-            throw error(call, std::string(cudaGetErrorName(failed)).append(", ").append(cudaGetErrorString(failed)));
+        if (const auto failed = static_cast<cudaError_t>(status); failed != cudaSuccess) {
+            refuse(call, {cudaGetErrorName(failed), ", ", cudaGetErrorString(failed)});
         }
     }
 
-    const functions* functions_;
     std::shared_ptr<CUctx_st> context_;
 };
 

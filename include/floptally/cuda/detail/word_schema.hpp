@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <type_traits>
 #include <utility>
 
@@ -62,8 +61,8 @@ struct word_schema {
     explicit word_schema(const mask_set& of_model) {
         const tally like{of_model};
         if (like.masks().size() > max_masks) {
-            throw error("masks", "this model needs words of " + std::to_string(like.masks().size()) +
-                                     " masks, and a device's tally has room for " + std::to_string(max_masks));
+            refuse("masks", {"this model needs words of ", like.masks().size(),
+                             " masks, and a device's tally has room for ", max_masks});
         }
         mask_count = static_cast<std::uint32_t>(like.masks().size());
         before_masks = static_cast<std::uint32_t>(tally_words::before_masks(like.masks()));
@@ -136,35 +135,28 @@ struct list_arguments {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE refusal_record* refusals() const { return record_after(schema, words); }
 };
 
+/// True where a rule counts such samples.
+template <class Rule, class Unit>
+inline constexpr bool counts_unit = counts<Rule, Unit>;
+template <class Rule>
+inline constexpr bool counts_unit<Rule, grid> = counts_grids<Rule>;
+template <class Rule>
+inline constexpr bool counts_unit<Rule, audio_clip> = counts_clips<Rule>;
+
 /// Sets `sum` to the amount that a rule counts of a sample, in a kernel, as `rule::amount` computes it; returns false
 /// where the rule counts no such sample.
-template <class Rule>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const sequence& s, uint128& sum) {
-    if constexpr (counts<Rule, sequence>) {
-        sum = made(s);
+template <class Rule, class Unit>
+[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const Unit& unit, uint128& sum) {
+    if constexpr (counts<Rule, Unit>) {
+        sum = made(unit);
+    } else if constexpr (std::is_same_v<Unit, grid> && counts_frame<Rule>) {
+        sum = uint128{unit.t} * made.of_frame(unit);
+    } else if constexpr (std::is_same_v<Unit, grid> && counts_unit<Rule, Unit>) {
+        sum = uint128{unit.t} * made(sequence_of_frame(unit));
+    } else if constexpr (counts_unit<Rule, Unit>) {
+        sum = made(sequence{unit.frames});
     }
-    return counts<Rule, sequence>;
-}
-template <class Rule>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const grid& g, uint128& sum) {
-    if constexpr (counts<Rule, grid>) {
-        sum = made(g);
-    } else if constexpr (counts_frame<Rule>) {
-        sum = uint128{g.t} * made.of_frame(g);
-    } else if constexpr (takes_frames_as_sequences<Rule>) {
-        sum = uint128{g.t} * made(sequence_of_frame(g));
-    }
-    return counts_grids<Rule>;
-}
-template <class Rule>
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr bool amount_of_rule(const Rule& made, const audio_clip& clip,
-                                                                  uint128& sum) {
-    if constexpr (counts<Rule, audio_clip>) {
-        sum = made(clip);
-    } else if constexpr (takes_frames_as_sequences<Rule>) {
-        sum = made(sequence{clip.frames});
-    }
-    return counts_clips<Rule>;
+    return counts_unit<Rule, Unit>;
 }
 
 /// True where a tally can have a word to which the rule adds such samples: not where the sum follows from the moments
@@ -182,9 +174,7 @@ inline constexpr bool adds_to_words = [] {
             return false;
         }
     }
-    return std::is_same_v<Unit, sequence> ? counts<Rule, sequence>
-           : std::is_same_v<Unit, grid>   ? counts_grids<Rule>
-                                          : counts_clips<Rule>;
+    return counts_unit<Rule, Unit>;
 }();
 
 /// Calls `apply` with the struct of a rule where the list has it; else returns false. A device cannot use the rule's
