@@ -251,6 +251,9 @@ TEST_CASE("more accepted than drafted tokens are an error") {
     const std::vector<speculation> steps{{3, 1}, {2, 3}};
     CHECK(error_of([&] { static_cast<void>(speculative_passes(10, steps)); }) ==
           "steps[1]: 3 accepted tokens are more than the 2 drafted");
+    const std::vector<speculation> first{{2, 3}, {3, 1}};
+    CHECK(error_of([&] { static_cast<void>(speculative_passes(10, first)); }) ==
+          "steps[0]: 3 accepted tokens are more than the 2 drafted");
 }
 
 }  // namespace decoding_test

@@ -240,6 +240,9 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     CHECK(error_of([&] {
               static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.router", "moe.ruoter"}}));
           }) == "others[1]: no weight of this model is named \"moe.ruoter\"");
+    CHECK(error_of([&] {
+              static_cast<void>(muon_part(with.config.parts, {}, {.others = {"moe.ruoter", "moe.router"}}));
+          }) == "others[0]: no weight of this model is named \"moe.ruoter\"");
     model_part by_hand{.name = "layer"};
     by_hand.cost.add_row("mlp", "w", cost_row{.useful = 48, .padded = 48, .parameters = 24});
     CHECK(error_of([&] {

@@ -20,6 +20,13 @@ static_assert(component_name("norm").on_encoder().view() == "norm");
 static_assert(component_name("bias").on_encoder().view() == "bias");
 static_assert(component_name("embedding").on_encoder().view() == "embedding");
 
+// A compiler compares them from their ends: equal, longer, shorter, another first or last character.
+static_assert(component_name("mlp").is("mlp"));
+static_assert(!component_name("mlps").is("mlp"));
+static_assert(!component_name("ml").is("mlp"));
+static_assert(!component_name("nlp").is("mlp"));
+static_assert(!component_name("mlq").is("mlp"));
+
 TEST_CASE("the name of a component has 1 to 39 characters", "[component_name][errors]") {
     const std::string longest(39, 'x');
     CHECK(component_name(longest).view() == longest);

@@ -132,6 +132,9 @@ TEST_CASE("a dimension of compressed attention that is wrong is an error that na
           "compress_ratio: must be at most 2147483647, got 2147483648");
     CHECK(with([](compressed_attention& a) { a.best_keys = 1ULL << 31; }) ==
           "index_topk: must be at most 2147483647, got 2147483648");
+    compressed_attention largest = compressed(2, true, 2);
+    largest.window = (1ULL << 31) - 1;
+    CHECK_NOTHROW(largest.cost(place));
 }
 
 }  // namespace compressed_attention_test

@@ -128,6 +128,10 @@ static_assert(at_compile_time.parameters() == 8 * (1024 * 4096 + 1024 * 1024));
 
 }  // namespace
 
+static_assert(hstu_mlp{}.num_layers() == 0);
+static_assert(hstu_mlp{.layer_sizes = {8, 4, 0, 2}}.num_layers() == 2);
+static_assert(hstu_mlp{.layer_sizes = {8, 7, 6, 5, 4, 3, 2, 1}}.num_layers() == hstu_mlp::max_layers);
+
 TEST_CASE("H2: an HSTU layer is its matmuls, under every mask and with every output", "[hstu][descriptors]") {
     std::size_t number = 0;
     for (const std::uint64_t blocks : {1U, 2U, 3U}) {

@@ -231,6 +231,45 @@ TEST_CASE("F1: a rule asked for samples that it does not count is an error with 
           }).starts_with("bidirectional: "));
 }
 
+TEST_CASE("a rule of sequences counts a clip as one of its frames, where it takes frames for sequences", "[rule]") {
+    const rule chunks = maxtext::chunk_squares{4};
+    CHECK(chunks(audio_clip{11}) == 4 * 4 + 4 * 4 + 3 * 3);
+    CHECK(chunks(grid{2, 1, 11}) == 2 * (4 * 4 + 4 * 4 + 3 * 3));
+    CHECK(mask::sliding_window(3).in(modality::audio)(audio_clip{5}) == 1 + 2 + 3 + 3 + 3);
+    CHECK(mask::bidirectional().in(modality::audio)(audio_clip{5}) == 25);
+}
+
+TEST_CASE("a rule says whether it says which keys a query sees, and what streams of a grid it counts", "[rule]") {
+    CHECK(rule(every_third).says_which_keys());
+    CHECK_FALSE(rule(sparse).says_which_keys());
+    const auto streams = [](std::int64_t tokens, std::int64_t text, std::int64_t second) {
+        return unit::powers(tokens, text, second).streams();
+    };
+    const auto one = [](token_stream stream) { return static_cast<std::uint64_t>(stream); };
+    CHECK(streams(1, 0, 0) == one(token_stream::grid));
+    CHECK(streams(0, 1, 0) == one(token_stream::text));
+    CHECK(streams(0, 0, 1) == one(token_stream::second));
+    CHECK(streams(1, 1, 1) == one(token_stream::grid) + one(token_stream::text) + one(token_stream::second));
+}
+
+TEST_CASE("a grid that is smaller than the field of a level's convolution leaves nothing, one of no patches is none",
+          "[rule]") {
+    const rule cells = unit::level_cells({.field = 3, .stride = 2}, {.field = 2, .stride = 1});
+    CHECK(cells.problem_of(grid{2, 3, 3}) == grid_problem::none);
+    CHECK(cells.problem_of(grid{2, 3, 2}) == grid_problem::leaves_nothing);
+    CHECK(cells.problem_of(grid{2, 2, 3}) == grid_problem::leaves_nothing);
+    CHECK(cells.problem_of(grid{1, 3, 3}) == grid_problem::leaves_nothing);
+    CHECK(cells.problem_of(grid{}) == grid_problem::none);
+}
+
+TEST_CASE("a tally takes no sequence with targets and no size of their groups", "[rule]") {
+    CHECK(detail::is_valid({.length = 9, .targets = 4, .target_group = 2}));
+    CHECK_FALSE(detail::is_valid({.length = 9, .targets = 4, .target_group = 0}));
+    CHECK(detail::is_valid({.length = 9, .targets = 0, .target_group = 0}));
+    CHECK_FALSE(detail::is_valid({.length = 9, .targets = 10, .target_group = 1}));
+    CHECK_FALSE(detail::is_valid({.length = 2, .past = 0xFFFF'FFFE}));
+}
+
 TEST_CASE("what a rule's text says is what is read again, for each rule of the library", "[rule]") {
     const std::vector<rule> all{mask::causal(),
                                 mask::bidirectional(),

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <floptally/step/duration_histogram.hpp>
@@ -46,6 +47,23 @@ std::vector<double> durations(int kind, std::size_t number) {
 }
 
 }  // namespace
+
+TEST_CASE("Each of the percentiles of a log is its own: of a hundred durations, each a tenth longer than the last") {
+    duration_histogram histogram;
+    const auto nth = [](int n) { return 0.01 * std::pow(1.1, n); };
+    for (int n = 100; n > 0; --n) {
+        histogram.add(nth(n));
+    }
+    const floptally::duration_percentiles found = floptally::percentiles(histogram, 7);
+    CHECK(found.left_out == 7);
+    CHECK(found.steps == 100);
+    const std::pair<int, double> all[] = {{10, found.p10}, {25, found.p25}, {50, found.p50},
+                                          {75, found.p75}, {90, found.p90}, {99, found.p99}};
+    for (const auto& [percent, seconds] : all) {
+        INFO("p" << percent);
+        CHECK(std::abs(seconds - nth(percent)) <= nth(percent) / 128);
+    }
+}
 
 TEST_CASE("A percentile is within 1/128 of the sorted durations', whatever their distribution") {
     for (const int kind : {0, 1, 2, 3}) {

@@ -22,6 +22,7 @@ namespace {
 using floptally::context_shares;
 using floptally::context_split;
 using floptally::mask;
+using floptally::mask_set;
 using floptally::model_part;
 using floptally::tally;
 
@@ -114,6 +115,65 @@ TEST_CASE("Tensor parallel ranks run their heads, and what no rank can split eac
     CHECK(executed(8) == executed(1));
     // Eight key and eight value heads of 128 over a width of 4096 run a second time, for 100 tokens in 32 layers.
     CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
+}
+
+TEST_CASE("Pipelines on context parallel ranks are one for each of them, with its load") {
+    const std::vector<model_part> model = small_model(0);
+    context_shares dealt(floptally::cost_of(model).masks(), 2, context_split::contiguous);
+    dealt.add_lengths(std::vector<std::uint64_t>{40});  // the second half of it attends the first
+    const floptally::layout_work layout = floptally::layout_work_of(model, forward, 1, dealt.shares(), peak);
+    REQUIRE(layout.loads.size() == 2);
+    REQUIRE(layout.loads[0] < layout.loads[1]);
+    for (const std::uint64_t replicas : {1U, 2U}) {
+        const floptally::step_ranks made =
+            floptally::run_ranks(floptally::pipeline_choices{.pp = 3, .replicas = replicas, .microbatches = 4}, layout,
+                                 model, forward, dealt.total(), peak, {}, 6 * replicas);
+        CHECK(made.microbatches == replicas * 2 * 4);
+        REQUIRE(made.times);
+        CHECK(made.times->ranks == replicas * 2 * 3);
+        // Three equal stages of four microbatches: 6 times one of them, in which a rank works 4.
+        const auto load = [&](std::size_t rank) { return static_cast<double>(layout.loads[rank]); };
+        const auto end = static_cast<double>(made.times->makespan.value_or(0));
+        const double busy = static_cast<double>(made.times->sum) / static_cast<double>(made.times->ranks) / end;
+        CHECK(std::abs(busy - 4.0 / 6 * (load(0) + load(1)) / 2 / load(1)) < 1e-9);
+    }
+    // Without a pipeline they are those of the layout; without either there is nothing to say.
+    const floptally::step_ranks ranks = floptally::run_ranks({}, layout, model, forward, dealt.total(), peak, {}, 2);
+    REQUIRE(ranks.times);
+    CHECK(ranks.times->ranks == 2);
+    CHECK(ranks.microbatches == 0);
+    CHECK_FALSE(floptally::run_ranks({}, {}, model, forward, dealt.total(), peak, {}, 2).times);
+    const auto refused = [&](const floptally::pipeline_choices& choices, std::uint64_t gpus) {
+        return error_of([&] {
+            static_cast<void>(floptally::run_ranks(choices, layout, model, forward, dealt.total(), peak, {}, gpus));
+        });
+    };
+    CHECK(refused({.pp = 3, .microbatches = 4}, 5) ==
+          "gpus: must be a multiple of 2 ranks, tp x cp, where they are not idle, got 5");
+    CHECK(refused({.pp = 3, .microbatches = 4, .loads = {1, 2}}, 6) ==
+          "cp: deals the whole batch, and replicas or microbatches have work of their own");
+    CHECK(refused({.pp = 3, .batches = {{dealt.total()}}}, 6) ==
+          "cp: deals the whole batch, and replicas or microbatches have work of their own");
+}
+
+TEST_CASE("Shares of context parallel ranks add up with those of another batch, and begin again") {
+    const mask_set masks = floptally::cost_of(small_model(3)).masks();
+    context_shares one(masks, 2, context_split::zigzag);
+    context_shares other = one;
+    context_shares both = one;
+    one.add_lengths(std::vector<std::uint64_t>{8, 4});
+    other.add_lengths(std::vector<std::uint64_t>{12});
+    both.add_lengths(std::vector<std::uint64_t>{8, 4});
+    both.add_lengths(std::vector<std::uint64_t>{12});
+    one += other;
+    CHECK(one.total() == both.total());
+    for (std::size_t rank = 0; rank < 2; ++rank) {
+        CHECK(one.shares()[rank] == both.shares()[rank]);
+    }
+    one.clear();
+    CHECK(one.total() == tally{masks});
+    CHECK(one.shares()[0] == tally{masks});
+    CHECK(one.shares()[1] == tally{masks});
 }
 
 TEST_CASE("What cannot be cut is a named error") {

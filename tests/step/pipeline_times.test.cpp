@@ -223,11 +223,17 @@ TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
     for (const auto& replica : pipeline_times(model, split, eager, bf16).of(batch_of(lengths), 6, loads)) {
         runs.push_back(order.run(replica));
     }
-    check(rank_times::of(runs), simulated({order, order, order}, [&](std::size_t replica, const pipeline_pass& pass) {
-              return static_cast<double>(loads[replica]) * pass_length(pass, [&](pipeline_pass::kind what) {
-                         return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, bf16, bf16);
-                     });
-          }));
+    const auto expected = simulated({order, order, order}, [&](std::size_t replica, const pipeline_pass& pass) {
+        return static_cast<double>(loads[replica]) * pass_length(pass, [&](pipeline_pass::kind what) {
+                   return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, bf16, bf16);
+               });
+    });
+    check(rank_times::of(runs), expected);
+    const floptally::pipeline_choices choices{
+        .pp = 4, .microbatches = 6, .loads = loads, .layers_of_chunks = layers_of_stages};
+    const auto chosen = floptally::run_pipelines(choices, model, eager, batch_of(lengths), bf16, {}, 12);
+    check(chosen.times, expected);
+    CHECK(chosen.microbatches == 18);
     const pipeline_times times(model, split, eager, bf16);
     const std::vector<std::uint64_t> idle = {0, 0};
     CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, idle)); }) ==

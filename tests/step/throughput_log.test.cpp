@@ -177,6 +177,10 @@ TEST_CASE("F7: a line that looks like one and cannot be read is an error, and a 
              "tokens",
              "[train] [iter 9, tokens 1, elapsed_time 5.00 ms, achieved FLOPS inf TFLOPS, MFU inf%]: loss 0.1",
              "[FUSED] [fwd",
+             "[FUSED] [train_fwd] took 12.3 ms",  // a pass says what the line is, without tokens
+             "[FUSED] [fwd] took 12.3 ms",
+             "[FUSED] [bwd] took 12.3 ms",
+             "[FUSED] [e2e] took 12.3 ms",
              "[FUSED] [bwd] tokens 131168;time (median): 12.3 m",
              "[FUSED] [sideways] tokens 131168;time (median): nan ms;achieved flops: 345.6 TFLOPS",
              "[FUSED] [fwd] tokens 131168;time (median): 12.3 ms;achieved flops: 345.6 TFLOPS;MFU: 34.9",
