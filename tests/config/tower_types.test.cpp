@@ -334,6 +334,7 @@ TEST_CASE("a config that names only a type with towers has the parameters of its
         {"smolvlm_vision", 152395776},
         {"speech-encoder-decoder", 232252858},
         {"speech_to_text", 29536256},
+        {"step3_vl", 318194613760},
         {"step3p7", 197824847872},
         {"superpoint", 1300865},
         {"swiftformer", 3034244},

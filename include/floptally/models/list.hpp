@@ -895,6 +895,10 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/minicpm_ocr_vision.page>
 ,
+#include <floptally/models/minicpmo.page>
+,
+#include <floptally/models/minicpmv.page>
+,
 #include <floptally/models/minicpmv4_6.page>
 ,
 #include <floptally/models/minicpmv4_6_vision.page>
@@ -995,6 +999,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/neomme.page>
 ,
+#include <floptally/models/nllb-moe.page>
+,
 #include <floptally/models/nomic_bert.page>
 ,
 #include <floptally/models/nv_esm.page>
@@ -1069,6 +1075,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/phi3.page>
 ,
+#include <floptally/models/phi3_v.page>
+,
 #include <floptally/models/phi4_multimodal.page>
 ,
 #include <floptally/models/phi4_multimodal_vision.page>
@@ -1089,6 +1097,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/plamo.page>
 ,
+#include <floptally/models/plamo2.page>
+,
 #include <floptally/models/plbart.page>
 ,
 #include <floptally/models/poolformer.page>
@@ -1102,6 +1112,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/pp_lcnet_v3.page>
 ,
 #include <floptally/models/prompt_depth_anything.page>
+,
+#include <floptally/models/prophetnet.page>
 ,
 #include <floptally/models/protenix.page>
 ,
@@ -1293,6 +1305,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/starcoder2.page>
 ,
+#include <floptally/models/step3_vl.page>
+,
 #include <floptally/models/step3p7.page>
 ,
 #include <floptally/models/superpoint.page>
@@ -1304,6 +1318,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/swin2sr.page>
 ,
 #include <floptally/models/swinv2.page>
+,
+#include <floptally/models/switch_transformers.page>
 ,
 #include <floptally/models/t5.page>
 ,

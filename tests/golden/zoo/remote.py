@@ -306,16 +306,59 @@ class Passing(Decoder):
         return self.head(self.norm(x))
 
 
+class Dispatched(nn.Module):
+    """Experts that get as many rows as all tokens have chosen experts, by products with matrices of zeros and ones."""
+
+    def __init__(self, hidden, experts, top, inner, shared):
+        super().__init__()
+        self.top, self.router = top, linear(hidden, experts)
+        self.experts, self.shared = nn.ModuleList(Gated(hidden, inner) for _ in range(experts)), Gated(hidden, shared) if shared else None
+
+    def forward(self, x):
+        flat = x.flatten(0, 1)
+        tokens, experts = len(flat), len(self.experts)
+        gates = self.router(flat).softmax(-1)
+        chosen = F.one_hot(gates.topk(self.top).indices, experts)
+        weights = gates
+        if self.top > 1:
+            weights = gates / (chosen.float() @ gates[:, :, None]).sum(1).clamp(min=1e-6)
+        place = (torch.arange(self.top) * tokens + torch.arange(tokens)[:, None])[..., None] * chosen
+        dispatch = F.one_hot(place.sum(1), self.top * tokens) * chosen.sum(1)[..., None]
+        rows = torch.einsum("sec,sm->ecm", dispatch.float(), flat)
+        made = torch.cat([expert(row) for row, expert in zip(rows.chunk(experts), self.experts)])
+        made = torch.einsum("sec,ecm->sm", dispatch * weights[..., None], made).view_as(x)
+        return made if self.shared is None else made + self.shared(x)
+
+
 def hunyuan(choose):
-    """modeling_hunyuan.py of 2024, of Tencent's Hunyuan-7B and -Large, without experts."""
+    """modeling_hunyuan.py of 2024, of Tencent's Hunyuan-7B and -Large."""
     config = dict(sizes(choose), use_cla=flag(choose), cla_share_factor=choose.randint(1, 3), use_qk_norm=flag(choose),
                   attention_bias=flag(choose), num_experts=1, tie_word_embeddings=flag(choose))
-    hidden, heads = config["hidden_size"], config["num_attention_heads"]
+    hidden, heads, inner, layers = (config[name] for name in "hidden_size num_attention_heads intermediate_size num_hidden_layers".split())
+    experts, top = 1, 1
+    if choose.random() < 0.6:
+        experts, shared = choose.randint(2, 5), choose.randint(1, 2)
+        top, mixed = choose.randint(1, experts), choose.random() < 0.7
+        config.update(num_experts=experts, moe_topk=top, num_shared_expert=shared, use_mixed_mlp_moe=mixed)
+
+    def feed():
+        return Dispatched(hidden, experts, top, inner, mixed * shared * inner) if experts > 1 else Gated(hidden, inner)
+
     model = Passing(config, (SharingLayer(
         Sharing(hidden, heads, config["num_key_value_heads"], hidden // heads,
                 not config["use_cla"] or layer % config["cla_share_factor"] == 0, config["attention_bias"], config["use_qk_norm"]),
-        Gated(hidden, config["intermediate_size"])) for layer in range(config["num_hidden_layers"])), config["tie_word_embeddings"])
-    return without(config, "num_key_value_heads" if config["num_key_value_heads"] == heads else ""), model
+        feed()) for layer in range(layers)), config["tie_word_embeddings"])
+
+    def beside(tokens):
+        """Rows of zeros that experts get, and what sends rows there and back."""
+        if experts == 1:
+            return {}
+        zeros, sent, weighed = (experts - 1) * top * tokens * 6 * hidden * inner, 2 * tokens * experts * top * tokens * hidden, 2 * tokens * top * experts
+        weighed = weighed if top > 1 else 0
+        return {"moe.experts": {"forward": layers * (zeros + 2 * sent + weighed), "backward": layers * (2 * zeros + 3 * sent + weighed), "why":
+                "every expert gets as many rows as all tokens have chosen experts, by products with matrices of zeros and ones"}}
+
+    return without(config, "num_key_value_heads" if config["num_key_value_heads"] == heads else ""), model, None, beside
 
 
 def rwkv7(choose):
@@ -371,11 +414,13 @@ class Seeing(nn.Module):
     def __init__(self, width, heads, inner):
         super().__init__()
         self.heads, self.norms = heads, nn.ModuleList(nn.LayerNorm(width) for _ in range(2))
-        self.qkv, self.o = linear(width, 3 * width, True), linear(width, width, True)
+        self.qkv, self.o = nn.ModuleList([linear(width, 3 * width, True)]), linear(width, width, True)
         self.up, self.down = linear(width, inner, True), linear(inner, width, True)
 
     def forward(self, x):
-        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in self.qkv(self.norms[0](x)).chunk(3, -1))
+        normed = self.norms[0](x)
+        made = torch.cat([project(normed) for project in self.qkv], -1)
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in made.chunk(3, -1))
         x = x + self.o(((q @ k.transpose(2, 3)).softmax(-1) @ v).transpose(1, 2).flatten(2))
         return x + self.down(F.gelu(self.up(self.norms[1](x))))
 
@@ -470,26 +515,393 @@ def deepseek_vl_v2(choose):
     return config, model, pictures
 
 
-CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "ouro": ouro, "plamo": plamo, "rwkv7": rwkv7,
-           "smallthinker": smallthinker, "xverse": xverse}
-PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "ouro": "Ouro", "plamo": "Plamo", "rwkv7": "RWKV7",
-            "smallthinker": "SmallThinker", "xverse": "Xverse"}
+class Clip(nn.Module):
+    """CLIP's large tower for tiles of 336 pixels: what enters the layers is normed, and so is a last one that nobody takes."""
+
+    def __init__(self):
+        super().__init__()
+        self.patches, self.places = nn.Conv2d(3, 1024, 14, 14, bias=False), nn.Parameter(torch.rand(577, 1024))
+        self.first, self.norms = nn.Parameter(torch.rand(1024)), nn.ModuleList(nn.LayerNorm(1024) for _ in range(2))
+        self.blocks = nn.ModuleList(Seeing(1024, 16, 4096) for _ in range(24))
+
+    def forward(self, tiles):
+        x = self.patches(tiles).flatten(2).transpose(1, 2)
+        states = [self.norms[0](torch.cat([self.first.expand(len(x), 1, -1), x], 1) + self.places)]
+        for block in self.blocks:
+            states.append(block(states[-1]))
+        return states
+
+
+class Pictured(Decoder):
+    """A decoder of words and of pictures: the cells of their tiles and of a small one, by fours, with ends of lines, are projected."""
+
+    def __init__(self, config, layers, takes):
+        super().__init__(config, layers)
+        hidden, self.takes = config["hidden_size"], takes
+        self.tower, self.ends = Clip(), nn.Parameter(torch.rand(2, 4096))
+        self.projector = nn.Sequential(linear(4096, hidden, True), nn.GELU(), linear(hidden, hidden, True))
+
+    def lines(self, tiles, down, across):
+        cells = tiles.view(down, across, 12, 2, 12, 2, 1024).permute(0, 2, 1, 4, 3, 5, 6).reshape(12 * down, 12 * across, 4096)
+        return torch.cat([cells, self.ends[0].expand(12 * down, 1, -1)], 1).flatten(0, 1)
+
+    def forward(self, tokens, pictures, return_dict):
+        made = []
+        for down, across in pictures:
+            tiles = self.tower(torch.rand(1 + down * across, 3, 336, 336))[self.takes][:, 1:]
+            made += [self.lines(tiles[1:], down, across), self.ends[1:], self.lines(tiles[:1], 1, 1)]
+        x = self.embedding(tokens) + self.projector(torch.cat(made)).mean()
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def phi3_v(choose):
+    """modeling_phi3_v.py and image_embedding_phi3_v.py of microsoft/Phi-3-vision-128k-instruct."""
+    config = sizes(choose)
+    hidden, heads, takes = config["hidden_size"], config["num_attention_heads"], choose.choice([None, -2, -1, -3, 20])
+    model = Pictured(config, (Layer(Attention(hidden, heads, config["num_key_value_heads"], hidden // heads),
+                                    Gated(hidden, config["intermediate_size"])) for _ in range(config["num_hidden_layers"])),
+                     -2 if takes is None else takes)
+    if config["num_key_value_heads"] == heads:
+        config["num_key_value_heads"] = None
+    seen = dict(name="clip_vision_model", model_name="openai/clip-vit-large-patch14-336", image_dim_out=1024, num_img_tokens=144)
+    config.update(img_processor=seen if takes is None else dict(seen, layer_idx=takes), sliding_window=choose.choice([None, 131072]),
+                  embd_layer=dict(embedding_cls="image", hd_transform_order="sub_glb", projection_cls="mlp", use_hd_transform=True,
+                                  with_learnable_separator=True))
+
+    def pictures(choose):
+        shapes = [(choose.randint(1, 3), choose.randint(1, 3)) for _ in range(choose.randint(1, 2))]
+        return {"grids": [[1, 24 * down, 24 * across] for down, across in shapes], "pictures": shapes}
+
+    return config, model, pictures
+
+
+class Plain(nn.Module):
+    """A tower of patches with places, all of which it returns."""
+
+    def __init__(self, width, heads, layers, inner, side, places):
+        super().__init__()
+        self.patches, self.places = nn.Conv2d(3, width, side, side), nn.Parameter(torch.rand(places, width))
+        self.blocks, self.norm = nn.Sequential(*(Seeing(width, heads, inner) for _ in range(layers))), nn.LayerNorm(width)
+
+    def forward(self, pixels):
+        return self.norm(self.blocks(self.patches(pixels).flatten(2).transpose(1, 2) + self.places[:1]))
+
+
+class Resampler(nn.Module):
+    """Learned rows that see patches."""
+
+    def __init__(self, rows, hidden, width, more):
+        super().__init__()
+        self.heads, self.rows = hidden // 128, nn.Parameter(torch.rand(rows, hidden))
+        self.more = nn.Parameter(torch.rand(more, hidden))
+        self.enter = nn.Identity() if width == hidden else linear(width, hidden)
+        self.norms = nn.ModuleList(nn.LayerNorm(hidden) for _ in range(3))
+        self.q, self.k, self.v, self.o = (linear(hidden, hidden, True) for _ in range(4))
+        self.leave = nn.Parameter(torch.rand(hidden, hidden))
+
+    def forward(self, seen):
+        keys = self.norms[0](self.enter(seen))
+        q = self.q(self.norms[1](self.rows).expand(len(keys), -1, -1))
+        q, k, v = (each.unflatten(-1, (self.heads, -1)).transpose(1, 2) for each in (q, self.k(keys), self.v(keys)))
+        made = self.o(((q @ k.transpose(2, 3)).softmax(-1) @ v).transpose(1, 2).flatten(2))
+        return self.norms[2](made) @ self.leave
+
+
+class Sliced(Decoder):
+    """A decoder of words and of slices of pictures; each lot of slices shares the resampler's rows."""
+
+    def __init__(self, config, layers, tower, resampler, side):
+        super().__init__(config, layers)
+        self.tower, self.resampler, self.side = tower, resampler, side
+
+    def forward(self, tokens, slices, return_dict):
+        made = [self.resampler(self.tower(torch.rand(many, 3, rows * self.side, columns * self.side)).flatten(0, 1)[None])
+                for many, rows, columns in slices]
+        x = self.embedding(tokens) + sum(each.mean() for each in made)
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+class Normed(Attention):
+    """Attention whose queries and keys are normed, or whose queries, keys and values are biased."""
+
+    def __init__(self, hidden, heads, kv, dim, bias, o_bias, norms):
+        super().__init__(hidden, heads, kv, dim)
+        self.q, self.k, self.v = (linear(hidden, each * dim, bias) for each in (heads, kv, kv))
+        self.o = linear(heads * dim, hidden, o_bias)
+        self.norms = nn.ModuleList(nn.RMSNorm(dim) for _ in range(2 * norms))
+
+
+def minicpmv_parts(choose, version):
+    """A text's config with its layers, and what sees pictures."""
+    heads, dim = choose.choice([4, 8]), 64
+    config = dict(vocab_size=choose.randint(7, 40), hidden_size=heads * dim * choose.randint(1, 2), intermediate_size=choose.randint(5, 30),
+                  num_hidden_layers=choose.randint(1, 3), num_attention_heads=heads, num_key_value_heads=choose.choice([1, 2, heads]),
+                  query_num=choose.choice([4, 9, 16]), drop_vision_last_layer=flag(choose))
+    hidden, dim = config["hidden_size"], config["hidden_size"] // heads
+    if version is not None:
+        config["version"] = choose.choice([version, str(version)])
+    if version == 4.5:
+        config["head_dim"] = dim = choose.choice([32, 64, 128])
+    biased = version in (2.5, 4.0) and flag(choose)
+    if biased:
+        config["attention_bias"] = True
+    layers = [Layer(Normed(hidden, heads, config["num_key_value_heads"], dim, biased or version == 2.6, biased, version == 4.5),
+                    Gated(hidden, config["intermediate_size"])) for _ in range(config["num_hidden_layers"])]
+    if config.get("head_dim") == 128:
+        del config["head_dim"]
+    first, dropped = version is None and flag(choose), config["drop_vision_last_layer"]
+    if first:
+        config["vision_encoder"] = "vit_so400m_patch14_siglip_384.webli"
+        side, width, tower = 14, 1152, Plain(1152, 16, 27 - dropped, 4304, 14, 27 * 27)
+    else:
+        eyes, side, rows, deep = choose.randint(1, 3), choose.randint(2, 5), choose.randint(3, 6), choose.randint(2, 4)
+        width, inner = choose.choice([hidden, 4 * eyes]), choose.randint(5, 30)
+        eyes = 2 if width == hidden else eyes
+        config["vision_config"] = dict(model_type="siglip_vision_model", hidden_size=width, image_size=side * rows + 1, patch_size=side,
+                                       intermediate_size=inner, num_attention_heads=eyes, num_hidden_layers=deep)
+        tower = Plain(width, eyes, deep - dropped, inner, side, rows * rows)
+    return config, layers, tower, Resampler(config["query_num"], hidden, width, config["query_num"] * first), side
+
+
+def slices(choose, shared):
+    many = [(choose.randint(1, 3) if shared else 1, choose.randint(1, 5), choose.randint(1, 5)) for _ in range(choose.randint(1, 3))]
+    return {"grids": [list(each) for each in many], "slices": many}
+
+
+def minicpmv(choose):
+    """modeling_minicpmv.py and resampler.py of openbmb's MiniCPM-V-2, -Llama3-V-2_5, -V-2_6; vLLM's minicpmv.py for 4 and 4.5."""
+    version = choose.choice([None, 2.5, 2.6, 4.0, 4.5])
+    config, layers, *seeing = minicpmv_parts(choose, version)
+    return config, Sliced(config, layers, *seeing), lambda choose: slices(choose, version == 4.5)
+
+
+class Hearing(nn.Module):
+    """Whisper's encoder, whose keys have no bias, behind two convolutions; and a projector of its frames."""
+
+    def __init__(self, bins, width, heads, layers, places, hidden):
+        super().__init__()
+        self.enter = nn.Sequential(nn.Conv1d(bins, width, 3, padding=1), nn.GELU(), nn.Conv1d(width, width, 3, 2, padding=1), nn.GELU())
+        self.places, self.norm = nn.Parameter(torch.rand(places, width)), nn.LayerNorm(width)
+        self.blocks = nn.Sequential(*(Seeing(width, heads, 4 * width) for _ in range(layers)))
+        for block in self.blocks:
+            block.qkv = nn.ModuleList(linear(width, width, bias) for bias in (True, False, True))
+        self.leave = nn.Sequential(linear(width, hidden, True), nn.ReLU(), linear(hidden, hidden, True))
+
+    def forward(self, sound):
+        x = self.enter(sound).transpose(1, 2) + self.places[:1]
+        return self.leave(self.norm(self.blocks(x)))
+
+
+class Omni(Sliced):
+    """What sees and hears."""
+
+    def __init__(self, config, layers, hears, bins, *seeing):
+        super().__init__(config, layers, *seeing)
+        self.hears, self.bins = hears, bins
+
+    def forward(self, tokens, slices, clips, return_dict):
+        heard = sum(self.hears(torch.rand(1, self.bins, frames)).mean() for frames in clips)
+        return super().forward(tokens, slices, return_dict) + heard
+
+
+def minicpmo(choose):
+    """modeling_minicpmo.py of openbmb's MiniCPM-o-2_6 and -4_5, without what speaks."""
+    config, layers, *seeing = minicpmv_parts(choose, choose.choice([2.6, 4.5]))
+    ears, deep, bins, chunk = choose.randint(1, 3), choose.randint(1, 3), choose.randint(3, 9), choose.choice([None, 0.02, 0.1])
+    width = ears * 2 * choose.randint(1, 4)
+    config.update(init_tts=False, audio_pool_step=5, audio_config=dict(d_model=width, encoder_layers=deep, encoder_attention_heads=ears,
+                  encoder_ffn_dim=4 * width, num_mel_bins=bins, max_source_positions=choose.randint(20, 50)))
+    if chunk is not None:
+        config["audio_chunk_length"] = chunk
+    hears = Hearing(bins, width, ears, deep, config["audio_config"]["max_source_positions"], config["hidden_size"])
+
+    def inputs(choose):
+        clips, hidden, own = [choose.randint(3, 40) for _ in range(choose.randint(1, 3))], 0, round(50 * (chunk or 1))
+        for frames in ((each + 1) // 2 for each in clips):
+            hidden += sum(max(frames - (frame // own + 1) * own, 0) for frame in range(frames))
+        work = 4 * width * deep * hidden
+        return {**slices(choose, False), "audio_frames": clips, "clips": clips, "differences": {"audio.core": {
+            "forward": work, "backward": 2 * work, "why": "scores of frames that the mask hides are multiplied too"}}}
+
+    return config, Omni(config, layers, hears, bins, *seeing), inputs
+
+
+class Latched(nn.Module):
+    """Attention whose queries come of a narrow latent, by one head of keys and values."""
+
+    def __init__(self, hidden, heads, dim, q):
+        super().__init__()
+        self.heads, self.dim, self.norm = heads, dim, nn.RMSNorm(q)
+        self.low, self.q, self.k, self.v = linear(hidden, q), linear(q, heads * dim), linear(hidden, dim), linear(hidden, dim)
+        self.o = linear(heads * dim, hidden)
+
+    def forward(self, x, window=None):
+        batch, n, _ = x.shape
+        q = self.q(self.norm(self.low(x))).view(batch, n, self.heads, self.dim).transpose(1, 2)
+        k, v = (project(x)[:, None].repeat_interleave(self.heads, 1) for project in (self.k, self.v))
+        scores = (q @ k.transpose(2, 3)).masked_fill(torch.ones(n, n).tril().logical_not(), float("-inf"))
+        return self.o((scores.softmax(-1) @ v).transpose(1, 2).reshape(batch, n, -1))
+
+
+class Quadruple(nn.Module):
+    """A tower of patches behind a class token that stands there four times."""
+
+    def __init__(self, width, heads, layers, inner, side, rows):
+        super().__init__()
+        self.patches, self.first = nn.Conv2d(3, width, side, side), nn.Parameter(torch.rand(1, width))
+        self.places = nn.Parameter(torch.rand(rows * rows + 1, width))
+        self.blocks = nn.Sequential(*(Seeing(width, heads, inner) for _ in range(layers)))
+
+    def forward(self, pixels):
+        x = self.patches(pixels)
+        down, across = x.shape[2:]
+        x = torch.cat([self.first.expand(len(x), 4, -1), x.flatten(2).transpose(1, 2)], 1) + self.places[:1]
+        return self.blocks(x)[:, 4:].transpose(1, 2).unflatten(2, (down, across))
+
+
+class Stepped(Decoder):
+    """A decoder of words and of pictures, whose cells two convolutions put together."""
+
+    def __init__(self, config, layers, tower, projector, side):
+        super().__init__(config, layers)
+        self.tower, self.projector, self.side = tower, nn.ModuleList(projector), side
+
+    def forward(self, tokens, pictures, return_dict):
+        x = self.embedding(tokens)
+        for rows, columns in pictures:
+            seen = self.tower(torch.rand(1, 3, rows * self.side, columns * self.side))
+            x = x + self.projector[2](self.projector[1](self.projector[0](seen)).flatten(2).transpose(1, 2)).mean()
+        for layer in self.layers:
+            x = layer(x)
+        return self.head(self.norm(x))
+
+
+def step3_vl(choose):
+    """modeling_step3.py and vision_encoder.py of stepfun-ai/step3."""
+    text = dict(without(sizes(choose), "num_key_value_heads"), model_type="step3_text")
+    hidden, heads, layers = text["hidden_size"], text["num_attention_heads"], text["num_hidden_layers"]
+    experts, sparse = choose.randint(2, 6), [layer for layer in range(12) if flag(choose)] or [0]
+    text.update(head_dim=2 * choose.randint(1, 4), share_q_dim=choose.randint(3, 9), moe_num_experts=experts,
+                moe_top_k=choose.randint(1, experts), moe_intermediate_size=choose.randint(3, 9), share_expert_dim=choose.randint(3, 9),
+                moe_layers_enum=choose.choice([sparse, ",".join(map(str, sparse)), None]))
+    if text["moe_layers_enum"] is None:
+        del text["moe_layers_enum"]
+        text["num_hidden_layers"], sparse = 61, list(range(4, 60))
+
+    def feed(layer):
+        if layer not in sparse:
+            return Gated(hidden, text["intermediate_size"])
+        return Mixed(hidden, experts, text["moe_top_k"], text["moe_intermediate_size"], text["share_expert_dim"])
+
+    eyes, side, rows, step, biased = choose.randint(1, 3), choose.randint(2, 4), choose.randint(3, 6), choose.randint(1, 2), flag(choose)
+    width, wide = eyes * choose.randint(2, 5), choose.randint(3, 9)
+    vision = dict(model_type="step3_vision_encoder", hidden_size=width, num_attention_heads=eyes, num_hidden_layers=choose.randint(1, 3),
+                  intermediate_size=choose.randint(5, 20), patch_size=side, image_size=rows * side, output_hidden_size=wide)
+    tower = Quadruple(width, eyes, vision["num_hidden_layers"], vision["intermediate_size"], side, rows)
+    projector = nn.Conv2d(width, wide, 2, step), nn.Conv2d(wide, 2 * wide, 3, 2, 1), linear(2 * wide, hidden, biased)
+    config = dict(text_config=text, vision_config=vision, understand_projector_stride=step, projector_bias=biased)
+    model = Stepped(text, (Layer(Latched(hidden, heads, text["head_dim"], text["share_q_dim"]), feed(layer))
+                           for layer in range(text["num_hidden_layers"])), tower, projector, side)
+
+    def pictures(choose):
+        shapes = [(choose.randint(2, 9), choose.randint(2, 9)) for _ in range(choose.randint(1, 3))]
+        return {"grids": [[1, *each] for each in shapes], "pictures": shapes}
+
+    return config, model, pictures
+
+
+class Scan(nn.Module):
+    """A state of heads, to which every token adds and which it reads, behind a convolution along the tokens."""
+
+    def __init__(self, config):
+        super().__init__()
+        h, self.heads, self.state = config["hidden_size"], config["mamba_num_heads"], config["mamba_d_state"]
+        inner, self.low = self.heads * config["hidden_size_per_head"], max(64, h // 16)
+        self.enter, self.o, self.kernel = linear(h, 2 * inner), linear(inner, h), nn.Parameter(torch.rand(inner, config["mamba_d_conv"]))
+        self.sides, self.step = linear(inner, self.low + 2 * self.state), linear(self.low, self.heads)
+        self.norms, self.own = nn.Parameter(torch.rand(self.low + 2 * self.state)), nn.Parameter(torch.rand(3, self.heads))
+
+    def forward(self, x, window=None):
+        batch, n, _ = x.shape
+        gate, x = self.enter(x).chunk(2, -1)
+        width = self.kernel.shape[1]
+        seen = F.pad(x, (0, 0, width - 1, 0)).unfold(1, width, 1)
+        x = (seen.permute(2, 0, 1, 3).flatten(1, 2) @ self.kernel[:, :, None]).view(-1, batch, n).permute(1, 2, 0)
+        b, c, step = (self.sides(x) * self.norms).split([self.state, self.state, self.low], -1)
+        step = F.softplus(self.step(step) + self.own[0])
+        x = x.view(batch, n, self.heads, -1, 1) * step[..., None, None]
+        b, c = (each[:, :, None].expand(-1, -1, self.heads, -1) for each in (b, c))
+        # It needs a gradient, as the state of every other token does.
+        state, made = torch.zeros(batch, self.heads, x.shape[3], self.state, requires_grad=True), []
+        for t in range(n):
+            state = state * (step[:, t] * self.own[1]).exp()[..., None, None] + x[:, t] @ b[:, t, :, None]
+            made.append(state @ c[:, t, :, :, None])
+        return self.o(torch.stack(made, 1).reshape(batch, n, -1) * gate + self.own[2].sum())
+
+
+def plamo2(choose):
+    """modeling_plamo.py of pfnet/plamo-2-1b, as ports to MLX have it line by line."""
+    config = dict(sizes(choose), hidden_size_per_head=2 * choose.randint(1, 4), attention_window_size=choose.randint(1, 5),
+                  mamba_num_heads=choose.randint(1, 4), mamba_d_state=choose.randint(2, 6), mamba_d_conv=choose.randint(2, 4),
+                  mamba_step=choose.choice([2, 3, 4, 12]), mamba_enabled=choose.random() < 0.8, tie_word_embeddings=flag(choose))
+    hidden, heads, kv, layers = (config[name] for name in "hidden_size num_attention_heads num_key_value_heads num_hidden_layers".split())
+    config["num_hidden_layers"] = layers = layers + choose.randint(0, 2)
+    if flag(choose):
+        config["full_attention_idx"] = [layer for layer in range(layers) if flag(choose)]
+    half, dim = config["mamba_step"] // 2, config["hidden_size_per_head"]
+
+    def mixer(layer):
+        if config["mamba_enabled"] and (layer != layers - 1 if layers <= half else layer % config["mamba_step"] != half):
+            return Scan(config)
+        made = Attention(hidden, heads, kv, dim)
+        made.norms = nn.ParameterList([torch.rand(heads, dim), torch.rand(kv, dim)])
+        return made
+
+    window = config["attention_window_size"] + 1
+    model = Decoder(config, (Layer(mixer(layer), Gated(hidden, config["intermediate_size"]), norms=4,
+                                   window=None if layer in config.get("full_attention_idx", []) else window) for layer in range(layers)),
+                    config["tie_word_embeddings"])
+    if not config["tie_word_embeddings"]:
+        model.head = linear(hidden, -(-config["vocab_size"] // 16) * 16)
+    return config, model
+
+
+CLASSES = {"deepseek_vl_v2": deepseek_vl_v2, "hunyuan": hunyuan, "minicpmo": minicpmo, "minicpmv": minicpmv, "ouro": ouro, "phi3_v": phi3_v, "plamo": plamo, "plamo2": plamo2, "rwkv7": rwkv7,
+           "smallthinker": smallthinker, "step3_vl": step3_vl,
+           "xverse": xverse}
+LARGE = ["minicpmo", "minicpmv", "phi3_v"]  # whose sizes are their class's: counted without numbers
+SUFFIXES = {"minicpmo": "O", "minicpmv": "V", "step3_vl": "ForConditionalGeneration"}  # of classes, else ForCausalLM
+PREFIXES = {"deepseek_vl_v2": "DeepseekVLV2", "hunyuan": "HunYuan", "minicpmo": "MiniCPM", "minicpmv": "MiniCPM", "ouro": "Ouro", "phi3_v": "Phi3V", "plamo": "Plamo", "plamo2": "Plamo2", "rwkv7": "RWKV7",
+            "smallthinker": "SmallThinker", "step3_vl": "Step3VL", "xverse": "Xverse"}
 
 
 def describe(name, draw):
+    with torch.device("meta" if name in LARGE else "cpu"):
+        return described(name, draw)
+
+
+def described(name, draw):
     choose = random.Random(f"{name} {draw}")
     torch.manual_seed(0)
-    config, model, *pictures = CLASSES[name](choose)
+    config, model, inputs, beside = (*CLASSES[name](choose), None, None)[:4]
+    suffix = SUFFIXES.get(name, "ForCausalLM")
     runs = []
     for _ in range(2):
         batch, length = choose.randint(1, 3), choose.randint(2, 9)
         made = {"audio_frames": [0] * batch, "tokens": torch.randint(0, model.embedding.num_embeddings, (batch, length))}
-        counted = diffusion.run(torch, FlopCounterMode, model, {**made, **(pictures[0](choose) if pictures else {})})
-        del counted["audio_frames"], counted["lengths"]
+        counted = diffusion.run(torch, FlopCounterMode, model, {**made, **(inputs(choose) if inputs else {}),
+                                                                 **({"differences": beside(batch * length)} if beside else {})})
+        del counted["lengths"]
+        if not any(counted["audio_frames"]):
+            del counted["audio_frames"]
         runs.append(dict(counted, batch=batch, length=length, attention="eager"))
         runs[-1]["fused"] = False
-    return {"id": f"{name}/{draw}", "model_type": name, "class": PREFIXES[name] + "ForCausalLM",
-            "config": {"model_type": name, "architectures": [PREFIXES[name] + "ForCausalLM"], **config},
+    return {"id": f"{name}/{draw}", "model_type": name, "class": PREFIXES[name] + suffix,
+            "config": {"model_type": name, "architectures": [PREFIXES[name] + suffix], **config},
             "no_resolved": "the class is not run", "parameters": sum(one.numel() for one in model.parameters()), "runs": runs}
 
 

@@ -110,6 +110,42 @@ inline value repeated_of(const function_call& c) {
     }
     return c.in.list_of(std::move(all));
 }
+/// The numbers of a text, between commas: "4,5,6".
+inline value numbers_of(const function_call& c) {
+    vector<value> all;
+    const auto refuse_text = [&c] {
+        const std::string_view what = "must be numbers between commas, of at most six digits each";
+        if (c.given[0].given != nullptr) {
+            refuse(c.in.config().field(c.given[0].given->key), {what, ", got ", c.in.shown(c.given[0])});
+        }
+        c.fail({what});
+    };
+    if (c.given[0].type != value::kind::text) {
+        refuse_text();
+    }
+    std::int64_t number = 0;
+    std::size_t digits = 0;
+    const auto end_number = [&] {
+        if (digits == 0 || digits > 6) {
+            refuse_text();
+        }
+        all.push_back(number_value(number));
+        number = 0;
+        digits = 0;
+    };
+    for (const char letter : c.given[0].text) {
+        if (letter == ',') {
+            end_number();
+        } else if (letter >= '0' && letter <= '9' && digits < 7) {
+            number = 10 * number + (letter - '0');
+            ++digits;
+        } else if (letter != ' ') {
+            refuse_text();
+        }
+    }
+    end_number();
+    return c.in.list_of(std::move(all));
+}
 /// The number of times that a value is in a list, before a position where one is given, or a letter in a text.
 inline value times_of(const function_call& c) {
     if (c.given[0].type == value::kind::text && c.given[1].text.size() == 1) {
@@ -257,6 +293,7 @@ inline constexpr page_function page_functions[] = {{"window", 1, 1, window_of},
                                                    {"product", 1, 2, product_of},
                                                    {"last", 1, 1, last_of},
                                                    {"largest", 1, 1, largest_of},
+                                                   {"numbers", 1, 1, numbers_of},
                                                    {"times", 2, 3, times_of},
                                                    {"different", 1, 1, different_of},
                                                    {"repeated", 1, 1, repeated_of},

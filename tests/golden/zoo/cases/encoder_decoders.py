@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""t5, mt5, umt5; bart, mbart, plbart, mvp, marian, pegasus, m2m_100, blenderbot, blenderbot-small."""
+"""t5, mt5, umt5, switch_transformers; nllb-moe, prophetnet; bart, mbart, plbart, mvp, marian, pegasus, m2m_100, blenderbot, blenderbot-small."""
 
 SAME = ((2, 11, 11), (3, 7, 7))  # a classifier finds the last token of the decoder by the encoder's
 
@@ -18,7 +18,30 @@ def relative_bias(config, batch, length, fused, encoder_length=None):
     }}
 
 
-DIFFERENCES = {name: relative_bias for name in ("t5", "mt5", "umt5")}
+def rows_for_all(config, batch, length, fused, encoder_length=None):
+    """Two experts get a row for each token and expert, in place of each token's own two."""
+    rows = 0
+    for layers, step, tokens in ((config.encoder_layers, config.encoder_sparse_step, encoder_length or length),
+                                 (config.decoder_layers, config.decoder_sparse_step, length)):
+        rows += (layers // step if step else 0) * batch * tokens * (config.num_experts - 2)
+    work = 4 * config.d_model * config.encoder_ffn_dim * rows
+    return {"moe.experts": {"forward": work, "backward": 2 * work,
+                            "why": "the first two experts get a row for each token and expert"}}
+
+
+DIFFERENCES = {name: relative_bias for name in ("t5", "mt5", "umt5", "switch_transformers")}
+DIFFERENCES["nllb-moe"] = rows_for_all
+
+
+def masked_streams(config, batch, length, fused, encoder_length=None):
+    """Every stream is multiplied with all of the text and with all of itself."""
+    pairs = (2 * config.ngram + 1) - (config.ngram + 2)
+    work = 4 * config.hidden_size * config.num_decoder_layers * batch * length * length * pairs
+    return {"attention.core": {"forward": work, "backward": 2 * work,
+                               "why": "pairs that streams do not see are computed and masked"}}
+
+
+DIFFERENCES["prophetnet"] = masked_streams
 
 
 def one_end(config, batch, length, encoder_length):
@@ -46,6 +69,30 @@ def t5_kin(case):
          _shapes=SAME)
     case("t5/token-classification", "T5ForTokenClassification", **t5, num_labels=5)
     case("t5/question-answering", "T5ForQuestionAnswering", **t5)
+    switch = dict(vocab_size=97, d_model=36, d_kv=5, num_heads=3, d_ff=46, num_experts=5, relative_attention_num_buckets=10,
+                  decoder_start_token_id=0)
+    case("switch_transformers/generation", "SwitchTransformersForConditionalGeneration", **switch, num_layers=4, num_decoder_layers=3,
+         num_sparse_encoder_layers=2, num_sparse_decoder_layers=3, router_bias=True)
+    case("switch_transformers/model", "SwitchTransformersModel", **switch, num_layers=5, num_decoder_layers=4,
+         num_sparse_encoder_layers=0, num_sparse_decoder_layers=5)
+    case("switch_transformers/encoder", "SwitchTransformersEncoderModel", **switch, num_layers=5, num_sparse_encoder_layers=2)
+    case("switch_transformers/defaults-absent", None, **{key: value for key, value in switch.items() if key != "num_experts"}, num_layers=3,
+         num_decoder_layers=None)
+    nllb = dict(vocab_size=89, d_model=24, encoder_layers=4, decoder_layers=3, encoder_attention_heads=4, decoder_attention_heads=3,
+                encoder_ffn_dim=34, decoder_ffn_dim=34, max_position_embeddings=64)
+    case("nllb-moe/generation", "NllbMoeForConditionalGeneration", **nllb, num_experts=5, encoder_sparse_step=2, decoder_sparse_step=1)
+    case("nllb-moe/model", "NllbMoeModel", **nllb, num_experts=3, encoder_sparse_step=0, decoder_sparse_step=2, router_bias=True)
+    case("nllb-moe/defaults-absent", None, **dict(nllb, encoder_layers=5), num_experts=2)
+    case("nllb-moe/random", "NllbMoeForConditionalGeneration", **nllb, num_experts=4, encoder_sparse_step=1, decoder_sparse_step=0,
+         second_expert_policy="random", tie_word_embeddings=False)
+    streams = dict(vocab_size=71, hidden_size=24, num_encoder_layers=3, num_encoder_attention_heads=3, encoder_ffn_dim=34, num_decoder_layers=2,
+                   num_decoder_attention_heads=4, decoder_ffn_dim=46, max_position_embeddings=64, num_buckets=8)
+    case("prophetnet/generation", "ProphetNetForConditionalGeneration", **streams)
+    case("prophetnet/one-stream", "ProphetNetForConditionalGeneration", **streams, ngram=1)
+    case("prophetnet/model", "ProphetNetModel", **streams, tie_word_embeddings=False)
+    case("prophetnet/decoder", "ProphetNetForCausalLM", **streams, tie_word_embeddings=False)
+    case("prophetnet/decoder-tied", "ProphetNetForCausalLM", **streams)
+    case("prophetnet/defaults-absent", "ProphetNetForConditionalGeneration", **{key: value for key, value in streams.items() if key != "num_buckets"})
     for name, prefix in (("mt5", "MT5"), ("umt5", "UMT5")):
         case(name + "/generation", prefix + "ForConditionalGeneration", **t5)
         case(name + "/plain-defaults-absent", None, feed_forward_proj="relu",
