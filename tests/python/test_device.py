@@ -296,7 +296,11 @@ def test_machine_code_and_ptx_are_of_the_cuda_that_the_error_names() -> None:
     versions = set(re.findall(rb"^\.version (\d+)\.\d+$", image, re.MULTILINE))
     abis = {image[at + 8] for at in codes}
     assert len(codes) >= 2 and len(abis) == 1 and len(versions) == 1
-    script = "import floptally; floptally._device._kernels = lambda: b'older'; floptally.DeviceTally([])"
+    script = (
+        "import ctypes, floptally, os; floptally._device._kernels = lambda: b'older'\n"
+        "try: floptally.DeviceTally([])\n"
+        "finally: print(ctypes.CDLL(os.environ['FLOPTALLY_CUDA_DRIVER']).floptally_host_retained(), 'retained')"
+    )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
     said = re.search(
         r"floptally.Error: cuModuleLoadData: CUDA_ERROR_222: the driver is of CUDA 12\.2, and the kernels need one of CUDA (\d+) or "
@@ -304,6 +308,7 @@ def test_machine_code_and_ptx_are_of_the_cuda_that_the_error_names() -> None:
         ended.stderr,
     )
     assert said is not None, ended.stderr
+    assert ended.stdout == "0 retained\n"
     assert (abis, versions) == ({"12": ({7}, {b"8"}), "13": ({8}, {b"9"})}[said[1]])
 
 
@@ -326,7 +331,7 @@ def test_an_add_is_one_launch_and_nothing_else_that_costs(mistral: floptally.Cos
     }  # fmt: skip
     for names in (["cu_seqlens"], ["cu_seqlens", "cu_seqlens_padded", "num_real_seqs"], ["lengths"], ["attention_mask"]):
         assert host.asked(lambda: counted.add(**{name: arrays[name] for name in names})) == (1, 0, 0, 0)  # noqa: B023
-    assert host.asked(lambda: counted.snapshot(reset=True)) == (1, 0, 0, 0)
+    assert host.asked(lambda: counted.snapshot(reset=True)) == (1, 0, 0, 1)  # is it captured?
     assert host.asked(counted.reset) == (0, 0, 0, 1)
     polled = []
     assert host.asked(lambda: polled.append(counted.poll())) == (0, 0, 0, 0)
@@ -342,7 +347,7 @@ def test_a_capture_holds_one_launch_and_its_replays_count_and_take_snapshots(mis
     handle = ctypes.c_void_p(stream)
     host.cudaStreamBeginCapture(handle, 0)
     asked = host.asked(lambda: (counted.add(cu_seqlens=cu_seqlens, stream=stream), counted.snapshot(stream=stream)))
-    assert asked == (2, 0, 0, 0)
+    assert asked == (2, 0, 0, 1)  # is it captured?
     assert counted.poll() is None
     with pytest.raises(floptally.Error, match="^read: waits for the stream, which is being captured: take a snapshot"):
         counted.read(stream=stream)
@@ -499,6 +504,26 @@ def test_memory_of_others_stays_until_a_reading_is_behind_it(mistral: floptally.
     with pytest.raises(floptally.Error):
         counted.add(lengths=third, row_length=-1)
     assert third.deleted == 1  # of a call that failed at once
+
+
+def test_memory_of_others_stays_where_a_graph_takes_snapshots(mistral: floptally.Cost, host: Host) -> None:
+    counted = floptally.DeviceTally(mistral)
+    handle = ctypes.c_void_p(host.stream())
+    host.cudaStreamBeginCapture(handle, 0)
+    counted.snapshot(stream=handle.value)
+    graph, replayed = ctypes.c_void_p(), ctypes.c_void_p()
+    host.cudaStreamEndCapture(handle, ctypes.byref(graph))
+    host.cudaGraphInstantiate(ctypes.byref(replayed), graph, ctypes.c_ulonglong(0))
+    for _ in range(3):
+        host.cudaGraphLaunch(replayed, handle)
+    host.cudaStreamSynchronize(handle)
+    lengths = Tensor([5])
+    counted.add(lengths=lengths, stream=handle.value)
+    for _ in range(3):
+        assert counted.poll() is not None  # of a replay before the add
+    assert lengths.deleted == 0
+    assert counted.read(stream=handle.value).tokens == 5
+    assert lengths.deleted == 1
 
 
 def test_devices_are_apart(mistral: floptally.Cost, host: Host) -> None:

@@ -79,7 +79,7 @@ class driver_api {
     driver_api(int ordinal, const std::function<std::string()>& image);
 
     [[nodiscard]] int number() const { return number_; }
-    [[nodiscard]] std::uint32_t multiprocessors() const { return loaded_->multiprocessors; }
+    [[nodiscard]] std::uint32_t multiprocessors() const { return static_cast<std::uint32_t>(loaded_->multiprocessors); }
 
     /// A scope in which the device is current.
     class scope {
@@ -132,7 +132,7 @@ class driver_api {
   private:
     struct loaded_device {
         cu_context context = nullptr;
-        std::uint32_t multiprocessors = 0;
+        int multiprocessors = 0;
         std::map<std::string_view, cu_function> kernels{};
     };
 

@@ -24,9 +24,10 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
     void* module = nullptr;
     call_driver<"cuInit">(0U);
     call_driver<"cuDeviceGet">(&device, ordinal);
-    call_driver<"cuDeviceGetAttribute">(&found, 16, device);  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
-    made.multiprocessors = static_cast<std::uint32_t>(found);
+    call_driver<"cuDeviceGetAttribute">(&made.multiprocessors, 16, device);  // CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT
     call_driver<"cuDevicePrimaryCtxRetain">(&made.context, device);
+    const auto end = [device](cu_context) { status_of<"cuDevicePrimaryCtxRelease_v2">(device); };
+    std::unique_ptr<cu_context_of_driver, decltype(end)> retained(made.context, end);  // unless all is loaded
     loaded_ = &made;
     const scope on(*this);
     try {
@@ -45,6 +46,7 @@ driver_api::driver_api(int ordinal, const std::function<std::string()>& image) :
         call_driver<"cuFuncGetAttribute">(&found, 4, made.kernels[name]);  // CU_FUNC_ATTRIBUTE_NUM_REGS
     }
     loaded_ = &of_process.try_emplace(ordinal, std::move(made)).first->second;
+    static_cast<void>(retained.release());
 }
 
 namespace {
@@ -90,7 +92,8 @@ using tally_by_driver = basic_device_tally<library_rules, driver_api>;
 /// Python's `DeviceTally`.
 struct held_device_tally {
     py::object stream_of;         ///< the address of a stream, of what a caller gave or None
-    std::uint64_t snapshots = 0;  ///< taken by calls, not by replays of a graph
+    std::uint64_t snapshots = 0;  ///< taken by calls
+    bool replays = false;         ///< a graph takes snapshots too, so that their numbers say nothing of arrays
     /// Arrays of owners that know no stream, with the number of snapshots before them: until a reading behind them.
     std::deque<std::pair<std::uint64_t, std::unique_ptr<device_arrays>>> lent{};
     std::shared_ptr<tally_by_driver> counted{};  ///< ends first
@@ -188,6 +191,9 @@ void bind_device_tallies(py::module_& module) {
     methods(type, device_adders, [](held_device_tally& held, const arguments& given) { add(held, given); });
     method(type, "snapshot", [](held_device_tally& held, const arguments& given) {
         const cu_stream on = held.stream(given);
+        if (const driver_api::scope here(held.counted->owner()); driver_api::is_capturing(on)) {
+            held.replays = true;
+        }
         given.flag("reset") ? held.counted->snapshot_and_reset_async(on) : held.counted->snapshot_async(on);
         ++held.snapshots;
     });
@@ -195,7 +201,7 @@ void bind_device_tallies(py::module_& module) {
            [](held_device_tally& held, const arguments& given) { held.counted->reset_async(held.stream(given)); });
     method(type, "poll", [](held_device_tally& held, const arguments&) {
         std::optional<tally> next = held.counted->poll();
-        std::erase_if(held.lent, [&](const auto& one) { return one.first < held.counted->polled(); });
+        std::erase_if(held.lent, [&](const auto& one) { return !held.replays && one.first < held.counted->polled(); });
         return next;
     });
     method(type, "read", [](held_device_tally& held, const arguments& given) {

@@ -22,6 +22,7 @@ CUresult status_of(cudaError_t status) { return static_cast<CUresult>(status); }
 cudaStream_t stream_of(CUstream stream) { return stream; }
 
 std::uint64_t modules = 0;
+int retained = 0;
 
 template <class Function>
 Function runtimes(const char* name) {
@@ -41,6 +42,8 @@ extern "C" {
 
 /// The number of modules that were loaded, for tests.
 std::uint64_t floptally_host_modules() { return modules; }
+/// The number of contexts that were retained and not released.
+int floptally_host_retained() { return retained; }
 
 void** __cudaRegisterFatBinary(void* fat_binary);
 void __cudaRegisterFunction(void** handle, const char* function, char* device_function, const char* name,
@@ -68,9 +71,13 @@ CUresult cuGetErrorName(CUresult status, const char** name) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
+    ++retained;
     return runtimes<CUresult (*)(CUcontext*, CUdevice)>("cuDevicePrimaryCtxRetain")(context, device);
 }
-CUresult cuDevicePrimaryCtxRelease_v2(CUdevice /*device*/) { return CUDA_SUCCESS; }
+CUresult cuDevicePrimaryCtxRelease_v2(CUdevice /*device*/) {
+    --retained;
+    return CUDA_SUCCESS;
+}
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
     static const auto push = runtimes<CUresult (*)(CUcontext)>("cuCtxPushCurrent");
     return push(context);
