@@ -9,9 +9,11 @@
 A mutant is one expression changed: an operator, a number by one, min for max, true for false, a statement that is left
 out. All that are drawn stand behind a switch in one copy of the headers, and the tests of the core are compiled with it
 once, at -O0. One run of them notes what each case takes and which mutants it reaches. A mutant is killed where a case that
-reaches it fails, hangs or ends early, the cheap ones first; one that no case reaches, or that all pass, is compiled once
-more by itself with its header's test, so that what the compiler computes is changed too. Survivors are printed, to be
-read: a test is missing, or the change means nothing. A mutant that is no C++ is left out for another that was drawn.
+reaches it fails, hangs or ends early, the cheap ones first. Survivors stand once more in a program of all other tests,
+which read configs and compare with real models; what survives these too is compiled by itself with its header's test, so
+that what the compiler computes is changed. Survivors are printed, to be read: a test is missing, or the change means
+nothing. survivors.tsv has those that were read, each with the reason. A mutant that is no C++ is left out for another
+that was drawn.
 """
 
 from __future__ import annotations
@@ -47,6 +49,9 @@ SKIPPED = {
     "constraint_conjunction", "constraint_disjunction", "operator_name", "trailing_return_type", "type_descriptor",
 }  # fmt: skip
 TESTS_A_UNIT = 5
+MAIN, SWITCH = ROOT / "tests/main.cpp", ROOT / "tests/mutation/mutants.cpp"
+READER = "-DFLOPTALLY_SEPARATE_COMPILATION"  # the reader of configs is compiled once
+LEFT_OUT = {"architecture", "branches", "program", "readme", "snippets"}  # read the sources, start programs or take minutes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,9 +63,15 @@ class Mutant:
     before: str
     after: str  # `after` of a whole expression or statement, in place of `before`
     is_statement: bool
+    means_nothing: bool  # how much memory is reserved: results are the same
 
     def __str__(self) -> str:
         return f"{self.header}:{self.line}\n    - {self.before}\n    + {self.after}"
+
+    def key(self) -> tuple[str, str, str, str]:
+        """The header, its line, and what is changed on it: a line of survivors.tsv, without the reason."""
+        line = (ROOT / "include/floptally" / self.header).read_text().splitlines()[self.line - 1]
+        return self.header, *(" ".join(text.split()) for text in (line, self.before, self.after))
 
     def within(self, number: int, inner: str) -> str:
         """Both, behind the switch; `inner` is the text with the mutants that stand in it."""
@@ -106,20 +117,22 @@ def mutants_of(header: str, parser: tree_sitter.Parser) -> list[Mutant]:
     text = (ROOT / "include/floptally" / header).read_bytes()
     found: list[Mutant] = []
 
-    def walk(node: tree_sitter.Node, in_function: bool) -> None:
+    def walk(node: tree_sitter.Node, in_function: bool, reserves: bool) -> None:
+        reserves = reserves or (node.type == "expression_statement" and re.match(rb"[^(;]*[.]reserve\(", node.text) is not None)
         if is_computed_by_the_compiler(node):
             return
         if in_function:
             for after, is_statement in changes_of(node, text):
                 before = node.text.decode()
-                found.append(Mutant(header, node.start_byte, node.end_byte, node.start_point[0] + 1, before, after, is_statement))
+                place = (node.start_byte, node.end_byte, node.start_point[0] + 1)
+                found.append(Mutant(header, *place, before, after, is_statement, reserves))
         is_constexpr_if = node.type == "if_statement" and any(child.type == "constexpr" for child in node.children)
         for child in node.children:
             if is_constexpr_if and child == node.child_by_field_name("condition"):
                 continue
-            walk(child, in_function or child.type == "compound_statement")
+            walk(child, in_function or child.type == "compound_statement", reserves)
 
-    walk(parser.parse(text).root_node, False)
+    walk(parser.parse(text).root_node, False, False)
     return found
 
 
@@ -153,6 +166,10 @@ class Program:
     compiler: str
     mutants: dict[int, Mutant]
 
+    @property
+    def tests(self) -> pathlib.Path:
+        return self.folder / "tests"
+
     def write(self, headers: set[str]) -> None:
         for header in headers:
             path = self.folder / "include/floptally" / header
@@ -166,10 +183,10 @@ class Program:
         return [self.compiler, "-std=c++20", "-O0", "-w", "-Wno-narrowing", "-fmax-errors=0", "-fdiagnostics-color=never",
                 *definitions, *paths, "-c", str(source), "-o", str(out)]  # fmt: skip
 
-    def compile(self, source: pathlib.Path, out: pathlib.Path) -> None:
+    def compile(self, source: pathlib.Path, out: pathlib.Path, *more: str) -> None:
         """Compiles a unit, and leaves out mutants that are no C++ until it does."""
         for _ in range(12):
-            built = subprocess.run(self.command(source, out), capture_output=True, text=True, check=False)
+            built = subprocess.run(self.command(source, out, *more), capture_output=True, text=True, check=False)
             if built.returncode == 0:
                 return
             bad = self.named_in(built.stderr)
@@ -179,6 +196,28 @@ class Program:
             print(f"  {len(bad)} are no C++", flush=True)
             self.write(headers)
         sys.exit(f"{source} does not compile")
+
+    def build(self, sources: list[pathlib.Path], *more: str) -> list[Case]:
+        """Compiles the program of these tests, and runs it once: its cases, with what each reaches."""
+        shutil.copytree(ROOT / "include", self.folder / "include")
+        self.write({mutant.header for mutant in self.mutants.values()})
+        units = [sources[i : i + TESTS_A_UNIT] for i in range(0, len(sources), TESTS_A_UNIT)]
+        texts = ["".join(f'#include "{path}"\n' for path in unit) for unit in [[MAIN], [SWITCH], *units]]
+        texts += ["#include <floptally/json_src.hpp>\n"] * (READER in more)
+        objects = []
+        for number, text in enumerate(texts, 1):
+            source = self.folder / f"unit_{number}.cpp"
+            source.write_text(text)
+            objects.append(source.with_suffix(".o"))
+            self.compile(source, objects[-1], *more)
+            print(f"unit {number} of {len(texts)}", flush=True)
+        subprocess.run([self.compiler, *map(str, objects), "-o", str(self.tests), "-lpthread"], check=True)
+        notes = self.folder / "reached.txt"
+        if not passes(self.tests, 0, 3600, [], notes):
+            print("cases that fail without a mutant are left out", flush=True)
+        cases = cases_of(notes)
+        print(f"{len(cases)} cases, {sum(case.seconds for case in cases):.0f} s", flush=True)
+        return cases
 
     def named_in(self, errors: str) -> set[int]:
         """Mutants on a line that an error names; where it names none, on those that it was required from."""
@@ -247,12 +286,48 @@ def survives(tests: pathlib.Path, number: int, mutant: Mutant, cases: list[Case]
     return True
 
 
+def tried(program: Program, numbers: list[int], cases: list[Case]) -> list[int]:
+    """Those of the mutants that survive."""
+    survivors = []
+    for i, number in enumerate(numbers, 1):
+        if survives(program.tests, number, program.mutants[number], cases):
+            survivors.append(number)
+            reaching = sum(number in case.reached for case in cases)
+            print(f"survives {reaching} cases: {number}: {program.mutants[number]}", flush=True)
+        if i % 50 == 0:
+            print(f"{i - len(survivors)} of {i} killed", flush=True)
+    return survivors
+
+
+def killed_alone(program: Program, number: int) -> bool:
+    """True where no program that is compiled as this mutant passes its tests."""
+    header = program.mutants[number].header.replace("/detail", "")
+    own = ROOT / "tests" / header.replace(".hpp", ".test.cpp")
+    tests = [own] if own.exists() else sorted((ROOT / "tests" / header).parent.glob("*.test.cpp"))
+    source = program.folder / "alone.cpp"
+    source.write_text("".join(f'#include "{path}"\n' for path in tests))
+    built = subprocess.run(program.command(source, source.with_suffix(".o"), f"-DFLOPTALLY_MUTANT={number}"), capture_output=True, check=False)
+    if built.returncode != 0:
+        return True
+    objects = [str(program.folder / name) for name in ("unit_1.o", "unit_2.o", "alone.o")]
+    alone = program.folder / "alone"
+    subprocess.run([program.compiler, *objects, "-o", str(alone), "-lpthread"], check=True)
+    return not passes(alone, 0, 600, [])
+
+
+def reasons() -> Iterator[tuple[tuple[str, ...], str]]:
+    for line in (ROOT / "tests/mutation/survivors.tsv").read_text().splitlines():
+        *key, reason = line.split("\t")
+        yield tuple(key), reason
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("--count", type=int, default=500)
     options.add_argument("--seed", type=int, default=1)
     options.add_argument("--rooms", default=ROOMS)
     options.add_argument("--at", default="", help="HEADER:LINE,...: every mutant that begins there, in place of random ones")
+    options.add_argument("--core-alone", action="store_true", help="without the tests of the rooms around the core")
     options.add_argument("--compiler", default="g++")
     options.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
     given = options.parse_args()
@@ -265,6 +340,7 @@ def main() -> None:
                for room in rooms for path in sorted((ROOT / "include/floptally" / room).rglob("*.hpp"))]  # fmt: skip
     drawn = [mutant for header in headers for mutant in mutants_of(header, parser)]
     random.Random(given.seed).shuffle(drawn)
+    drawn = [mutant for mutant in drawn if not mutant.means_nothing]
     if places:
         drawn = [mutant for mutant in drawn if f"{mutant.header}:{mutant.line}" in places]
         given.count = len(drawn)
@@ -272,61 +348,33 @@ def main() -> None:
 
     # Some are no C++: more are compiled, and the first of those that are left are counted.
     shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    shutil.copytree(ROOT / "include", folder / "include")
-    program = Program(folder, given.compiler, dict(enumerate(drawn[: given.count * 13 // 10], 1)))
-    program.write({mutant.header for mutant in program.mutants.values()})
-
-    sources = [ROOT / "tests/golden/indexer.test.cpp"]  # what a real model ran, without a reader of configs
-    sources += sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
-    units = [sources[i : i + TESTS_A_UNIT] for i in range(0, len(sources), TESTS_A_UNIT)]
-    objects = []
     start = time.process_time()
-    for number, unit in enumerate([[ROOT / "tests/main.cpp"], [ROOT / "tests/mutation/mutants.cpp"], *units]):
-        source = folder / f"unit_{number}.cpp"
-        source.write_text("".join(f'#include "{path}"\n' for path in unit))
-        objects.append(folder / f"unit_{number}.o")
-        program.compile(source, objects[-1])
-        print(f"unit {number} of {len(units) + 1}", flush=True)
-    tests = folder / "tests"
-    subprocess.run([given.compiler, *map(str, objects), "-o", str(tests), "-lpthread"], check=True)
-
-    notes = folder / "reached.txt"
-    if not passes(tests, 0, 3600, [], notes):
-        print("cases that fail without a mutant are left out", flush=True)
-    cases = cases_of(notes)
-    ran = time.process_time() - start + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-    print(f"{len(cases)} cases, {sum(case.seconds for case in cases):.0f} s; {ran:.0f} s of a processor until here", flush=True)
-
+    program = Program(folder / "core", given.compiler, dict(enumerate(drawn[: given.count * 13 // 10], 1)))
+    own = [ROOT / "tests/golden/indexer.test.cpp"]  # what a real model ran, without a reader of configs
+    own += sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
+    cases = program.build(own)
     counted = list(program.mutants)[: given.count]
-    survivors = []
-    killed = 0
-    for number in counted:
-        mutant = program.mutants[number]
-        if survives(tests, number, mutant, cases):
-            survivors.append(number)
-            reaching = sum(number in case.reached for case in cases)
-            print(f"survives {reaching} cases: {number}: {mutant}", flush=True)
-        else:
-            killed += 1
-        if (killed + len(survivors)) % 50 == 0:
-            print(f"{killed} of {killed + len(survivors)} killed", flush=True)
+    survivors = tried(program, counted, cases)
+    print(f"{len(counted) - len(survivors)} of {len(counted)} killed by the core's own tests", flush=True)
 
-    # What the compiler computes: the mutant by itself, with the test of its header.
+    # The rooms around, whose tests read configs and compare with what real models ran.
+    if survivors and not given.core_alone:
+        around = Program(folder / "around", given.compiler, {number: program.mutants[number] for number in survivors})
+        others = sorted({*(ROOT / "tests").rglob("*.test.cpp")} - {*own})
+        cases = around.build([path for path in others if path.name.split(".")[0] not in LEFT_OUT], READER)
+        survivors = [number for number in survivors if number not in around.mutants] + tried(around, list(around.mutants), cases)
+
+    # What the compiler computes: the mutant by itself, with the test of its header, else of its room.
     for number in list(survivors):
-        own = ROOT / "tests" / program.mutants[number].header.replace("/detail", "").replace(".hpp", ".test.cpp")
-        if not own.exists():
-            continue
-        built = subprocess.run(program.command(own, folder / "own.o", f"-DFLOPTALLY_MUTANT={number}"), capture_output=True, text=True, check=False)
-        if built.returncode != 0:
+        if killed_alone(program, number):
             survivors.remove(number)
-            killed += 1
-            print(f"killed by the compiler after all: {number}", flush=True)
+            print(f"killed by itself, in what the compiler computes: {number}", flush=True)
+    killed = len(counted) - len(survivors)
     print(f"{killed} of {len(counted)} killed, {100 * killed / max(len(counted), 1):.1f} %; "
-          f"{sum(all(n not in case.reached for case in cases) for n in survivors)} of {len(survivors)} survivors are reached by no case; "
           f"{time.process_time() - start + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime:.0f} s of a processor")  # fmt: skip
+    read = dict(reasons())
     for number in survivors:
-        print(f"{number}: {program.mutants[number]}")
+        print(f"{number}: {program.mutants[number]}\n    = {read.get(program.mutants[number].key(), 'not read yet')}")
 
 
 main()

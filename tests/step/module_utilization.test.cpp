@@ -193,6 +193,8 @@ TEST_CASE("A module that cannot be is a named error") {
           "modules[2].seconds:");
     CHECK(with([](list& m, measurement&) { m[2].name = "vision"; }) ==
           "modules[2].name: \"vision\" is the name of another module too");
+    CHECK(with([](list& m, measurement&) { m[2].name = "language"; }) ==
+          "modules[2].name: \"language\" is the name of another module too");
     CHECK(with([](list& m, measurement&) { m[2].frozen = true; }) ==
           "modules[2].frozen: \"critic\" is frozen, and its work has gradients of weights: " +
               to_string(three_modules()[2].work.get(view::padded, phase::backward_weights)) + " FLOPs");
