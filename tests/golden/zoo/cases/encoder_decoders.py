@@ -90,8 +90,8 @@ def t5_kin(case):
     case("prophetnet/generation", "ProphetNetForConditionalGeneration", **streams)
     case("prophetnet/one-stream", "ProphetNetForConditionalGeneration", **streams, ngram=1)
     case("prophetnet/model", "ProphetNetModel", **streams, tie_word_embeddings=False)
-    case("prophetnet/decoder", "ProphetNetForCausalLM", **streams, tie_word_embeddings=False)
-    case("prophetnet/decoder-tied", "ProphetNetForCausalLM", **streams)
+    case("prophetnet/decoder", "ProphetNetForCausalLM", **streams, tie_word_embeddings=False, _pairs=False)
+    case("prophetnet/decoder-tied", "ProphetNetForCausalLM", **streams, _pairs=False)
     case("prophetnet/defaults-absent", "ProphetNetForConditionalGeneration", **{key: value for key, value in streams.items() if key != "num_buckets"})
     for name, prefix in (("mt5", "MT5"), ("umt5", "UMT5")):
         case(name + "/generation", prefix + "ForConditionalGeneration", **t5)
