@@ -455,6 +455,11 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
           "{'model_type': 'segformer', 'patch_sizes': [7, 4, 3, 3]}",
           "{'model_type': 'sam', 'mask_decoder_config': {'hidden_size': 12}, 'prompt_encoder_config': "
           "{'hidden_size': 12}, 'vision_config': {'output_channels': 12, 'num_pos_feats': 6}}",
+          "{'model_type': 'sam2_vision_model', 'backbone_config': {'model_type': 'sam2_hiera_det_model', "
+          "'num_query_pool_stages': 2}}",
+          "{'model_type': 'sam2_vision_model', 'backbone_config': {'model_type': 'sam2_hiera_det_model', "
+          "'blocks_per_stage': [1, 2, 7], 'embed_dim_per_stage': [96, 192, 384], 'num_attention_heads_per_stage': "
+          "[1, 2, 4], 'window_size_per_stage': [8, 4, 14]}}",
           "{'model_type': 'glm4v', 'hidden_size': 7}",
           "{'model_type': 'glm4v', 'intermediate_size': 7}",
           "{'model_type': 'glm4v', 'num_attention_heads': 7}",

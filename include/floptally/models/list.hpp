@@ -225,6 +225,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/VQModel.page>
 ,
+#include <floptally/models/WanAnimateTransformer3DModel.page>
+,
 #include <floptally/models/WanTransformer3DModel.page>
 ,
 #include <floptally/models/WanVACETransformer3DModel.page>
@@ -466,6 +468,10 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/dpr.page>
 ,
 #include <floptally/models/dpt.page>
+,
+#include <floptally/models/edgetam.page>
+,
+#include <floptally/models/edgetam_vision_model.page>
 ,
 #include <floptally/models/efficientnet.page>
 ,
@@ -1069,6 +1075,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/perceiver.page>
 ,
+#include <floptally/models/perception_lm.page>
+,
 #include <floptally/models/persimmon.page>
 ,
 #include <floptally/models/phi.page>
@@ -1242,6 +1250,20 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/rwkv7.page>
 ,
 #include <floptally/models/sam.page>
+,
+#include <floptally/models/sam2.page>
+,
+#include <floptally/models/sam2_hiera_det_model.page>
+,
+#include <floptally/models/sam2_video.page>
+,
+#include <floptally/models/sam2_vision_model.page>
+,
+#include <floptally/models/sam3_tracker.page>
+,
+#include <floptally/models/sam3_vision_model.page>
+,
+#include <floptally/models/sam3_vit_model.page>
 ,
 #include <floptally/models/sam_hq.page>
 ,

@@ -246,6 +246,51 @@ def WanVACETransformer3DModel(choose):
     return config, video(config["in_channels"], config["text_dim"], side=patch[1], side_frames=patch[0], later=later)
 
 
+def WanAnimateTransformer3DModel(choose):
+    config, _ = WanTransformer3DModel(choose)
+    patch, latents = (1, *config["patch_size"][1:]), choose.randint(2, 6)
+    left = {"latent_channels": None}
+    size, none, channels = choose.choice(
+        [(16, False, {}), (32, False, left), (64, False, {}), (128, False, left), (8, True, {}), (1024, False, left),
+         (4, False, {"in_channels": None}), (256, False, {}), (512, False, left), (8, False, {})])
+    every = choose.randint(1, 2)
+    wide, dim, out = {str(2 ** k): choose.randint(2, 5) for k in range(2, 11)}, choose.randint(2, 5), choose.randint(6, 12)
+    config.update({"patch_size": patch, "in_channels": 2 * latents + 4, "latent_channels": latents, "motion_encoder_size": size,
+                   "motion_encoder_channel_sizes": None if none else wide, "motion_style_dim": choose.randint(6, 12), "motion_dim": dim,
+                   "motion_encoder_dim": out, "face_encoder_hidden_dim": choose.randint(4, 9), "face_encoder_num_heads": choose.randint(1, 4),
+                   "inject_face_latents_blocks": every, "num_layers": every * choose.randint(1, 3), **channels,
+                   "motion_encoder_batch_size": choose.choice([2, 8])})
+    config["added_kv_proj_dim"] = choose.choice([config["added_kv_proj_dim"], None])
+
+    def inputs(choose, model):
+        batch, grid, text = batch_of(choose, True, patch[1])
+        grid = (grid[0] + 2, *grid[1:])  # a reference, and frames that have faces
+        frames = 4 * grid[0] - 7
+        blurs = sum(2 * 16 * module.in_channels * cells ** 2 for module, cells in blurred(model, size))
+        diagonal = 2 * (dim - 1) * dim * out * frames * batch
+        calls = -(-frames * batch // config["motion_encoder_batch_size"])
+        return dict(samples(batch, grid, text), hidden_states=torch.randn(batch, 2 * latents + 4, *grid), timestep=times(batch),
+                    encoder_hidden_states=torch.randn(batch, text, config["text_dim"]), **pictures_of(config, batch),
+                    pose_hidden_states=torch.randn(batch, latents, grid[0] - 1, *grid[1:]),
+                    face_pixel_values=torch.randn(batch, 3, frames, size, size), differences={
+                        "blurs": {"forward": blurs * frames * batch, "backward": blurs * frames * batch,
+                                  "why": "fixed filters of pixels run as convolutions"},
+                        "diagonal": {"forward": diagonal, "backward": 2 * diagonal,
+                                     "why": "a vector is a diagonal matrix"},
+                        "directions": {"forward": 0, "backward": calls * 4 * dim * dim * out,
+                                       "why": "the gradient of a QR decomposition"}})
+
+    return config, inputs
+
+
+def blurred(model, size):
+    """The convolutions that a filter runs before, each with the side of what it makes."""
+    for block in model.motion_encoder.res_blocks:
+        yield block.conv2, size + 1
+        yield block.conv_skip, size - 1
+        size //= 2
+
+
 def HunyuanVideoTransformer3DModel(choose):
     heads, dim = heads_of(choose)
     side, side_frames = choose.choice([1, 2]), choose.choice([1, 2])
