@@ -420,7 +420,7 @@ TEST_CASE("Every way that a page can go is taken: by a model that runs, a refusa
         {"deepseek_v4:48 line", "likewise"},
         {"AutoencoderDC:63 require no", "no list inside a list is tried"},
         {"segformer:58 or right no", refused},
-        {"base.pyramid:569 ? yes", by_default},
+        {"base.pyramid:571 ? yes", by_default},
         {"deformable_detr:9 ? no", by_default},
         {"deformable_detr:9 ? yes", by_default},
         {"rf_detr:6 ?? null", by_default},

@@ -11,6 +11,7 @@ the packages import beside torch and no product needs (trainers, metrics, chemis
 the tokens of each sample, its `texts` the rows of the alignment and the atoms.
 """
 
+import copy
 import importlib.abc
 import importlib.machinery
 import json
@@ -112,6 +113,31 @@ def boltz_features(choose, const, sizes, batch, tokens, rows, atoms):
             "atom_to_token": torch.nn.functional.one_hot(owner, tokens)}
 
 
+def confidence_sizes(choose, heads, **more):
+    """The confidence module's, and features that its scores read."""
+    return dict(num_dist_bins=choose.randint(3, 9), **{f"add_{what}": flag(choose) for what in ("s_to_z_prod", "s_input_to_s", "z_input_to_z")},
+                pairformer_args=dict(num_blocks=choose.randint(1, 2), num_heads=heads, dropout=0.0, pairwise_head_width=choose.randint(2, 5),
+                                     pairwise_num_heads=choose.randint(1, 3), no_update_s=flag(choose)),
+                confidence_args=dict(num_plddt_bins=choose.randint(3, 9), num_pde_bins=choose.randint(3, 9), num_pae_bins=choose.randint(3, 9),
+                                     **more))
+
+
+def sampled(model, batch, atoms, samples):
+    """Structures are given, not sampled."""
+    model.structure_module.sample = lambda **named: {"sample_atom_coords": torch.randn(batch * samples, atoms, 3)}
+
+
+def judged(feats, batch, tokens, atoms):
+    """What the confidence module reads besides."""
+    rows = torch.arange(tokens) % atoms
+    feats.update(mol_type=torch.zeros(batch, tokens, dtype=torch.long), frames_idx=torch.randint(0, atoms, (batch, 1, tokens, 3)),
+                 frame_resolved_mask=torch.ones(batch, 1, tokens, dtype=torch.bool), atom_resolved_mask=torch.ones(batch, atoms, dtype=torch.bool),
+                 token_to_rep_atom=torch.nn.functional.one_hot(rows, atoms).float().expand(batch, -1, -1))
+
+
+TRAINED = ["pdistogram", "denoised_atom_coords", "pde_logits", "plddt_logits", "resolved_logits", "pae_logits"]
+
+
 def boltz1(choose):
     from boltz.data import const
     from boltz.model.models.boltz1 import Boltz1
@@ -131,17 +157,29 @@ def boltz1(choose):
                               atom_decoder_heads=choose.choice([1, 2]), conditioning_transition_layers=choose.randint(1, 3)),
         no_msa=choose.random() < 0.3, no_atom_encoder=choose.random() < 0.3)
     training = dict(recycling_steps=choose.randint(0, 2), diffusion_multiplicity=choose.randint(1, 3))
+    args = {}
+    if flag(choose):
+        training["diffusion_samples"] = choose.randint(1, 2)
+        args = confidence_sizes(choose, heads)
+        args["add_s_input_to_s"] &= training["diffusion_samples"] == 1
+        args["pairformer_args"]["no_update_s"] |= args["add_s_input_to_s"]
+        config.update(num_bins=64, confidence_prediction=True, alpha_pae=choose.choice([0.0, 1.0]))
     model = Boltz1(**config, training_args=training, validation_args={}, diffusion_process_args={}, diffusion_loss_args={},
-                   confidence_model_args={})
+                   confidence_model_args=copy.deepcopy(args))
+    if args:
+        config.update(confidence_model_args=args)
 
     def inputs(choose, model):
         batch, tokens, rows = choose.randint(1, 2), choose.randint(3, 9), choose.randint(2, 6)
         atoms = 4 * choose.randint(2, 5)
         feats = boltz_features(choose, const, config, batch, tokens, rows, atoms)
+        judged(feats, batch, tokens, atoms)
+        sampled(model, batch, atoms, training.get("diffusion_samples", 1))
         return {"grids": [[1, 1, tokens]] * batch, "texts": [[rows, atoms]] * batch,
                 "call": lambda model, return_dict: model(feats, recycling_steps=training["recycling_steps"],
+                                                         diffusion_samples=training.get("diffusion_samples", 1),
                                                          multiplicity_diffusion_train=training["diffusion_multiplicity"]),
-                "loss": lambda outputs: [outputs["pdistogram"], outputs["denoised_atom_coords"]]}
+                "loss": lambda outputs: [outputs[name] for name in TRAINED if name in outputs]}
 
     return model, dict(config, training_args=training), inputs
 
@@ -165,14 +203,14 @@ def boltz2(choose):
                               atom_encoder_heads=choose.choice([1, 2]), token_transformer_depth=choose.randint(1, 3),
                               token_transformer_heads=heads, atom_decoder_depth=choose.randint(1, 2),
                               atom_decoder_heads=choose.choice([1, 2]), conditioning_transition_layers=choose.randint(1, 3)),
-        bond_type_feature=flag(choose), confidence_prediction=False)
-    training = dict(recycling_steps=choose.randint(0, 2), diffusion_multiplicity=choose.randint(1, 3))
-    model = Boltz2(**config, training_args=training, validation_args={}, diffusion_process_args={}, diffusion_loss_args={},
+        bond_type_feature=flag(choose), confidence_prediction=True,
+        confidence_model_args=confidence_sizes(choose, heads, use_separate_heads=flag(choose)))
+    training = dict(recycling_steps=choose.randint(0, 2), diffusion_multiplicity=choose.randint(1, 3), diffusion_samples=choose.randint(1, 2))
+    config["num_bins"] = 64
+    if config["confidence_model_args"]["confidence_args"]["use_separate_heads"]:
+        training["diffusion_samples"] = 1  # of several the class takes one sample a batch
+    model = Boltz2(**copy.deepcopy(config), training_args=training, validation_args={}, diffusion_process_args={}, diffusion_loss_args={},
                    validate_structure=False)
-    # The step runs its diffusion only beside the confidence module, which is left out here with what is sampled for it.
-    model.confidence_prediction = True
-    model.structure_module.sample = lambda **named: {"sample_atom_coords": torch.zeros(1)}
-    model.confidence_module = lambda **named: {}
 
     def inputs(choose, model):
         batch, tokens, rows = choose.randint(1, 2), choose.randint(3, 9), choose.randint(2, 6)
@@ -183,12 +221,15 @@ def boltz2(choose):
                      contact_conditioning=torch.zeros(batch, tokens, tokens, 5), contact_threshold=torch.zeros(batch, tokens, tokens),
                      type_bonds=torch.zeros(batch, tokens, tokens, dtype=torch.long), method_feature=whole, modified=whole,
                      mol_type=whole)
+        judged(feats, batch, tokens, atoms)
+        sampled(model, batch, atoms, training["diffusion_samples"])
         return {"grids": [[1, 1, tokens]] * batch, "texts": [[rows, atoms]] * batch,
                 "call": lambda model, return_dict: model(feats, recycling_steps=training["recycling_steps"],
+                                                         diffusion_samples=training["diffusion_samples"],
                                                          multiplicity_diffusion_train=training["diffusion_multiplicity"]),
-                "loss": lambda outputs: [outputs["pdistogram"], outputs["denoised_atom_coords"]]}
+                "loss": lambda outputs: [outputs[name] for name in TRAINED if name in outputs]}
 
-    return model, dict(config, training_args=training, confidence_prediction=True), inputs
+    return model, dict(config, training_args=training), inputs
 
 
 # ---- Protenix ----
