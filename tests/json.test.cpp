@@ -424,6 +424,7 @@ TEST_CASE("a config that names only its type has the defaults of its class") {
         {"aimv2_text_model", 122958336},
         {"altclip_text_model", 559630080},
         {"axk2", 20314494976},
+        {"bark", 101276160},
         {"beam", 501267599808},
         {"chinese_clip_text_model", 109482240},
         // Its kernels need a GPU; by hand: a layer 12h² + 13h with f = 4h, h = 768, V = 69, 12 layers, embeddings with

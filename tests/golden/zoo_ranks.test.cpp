@@ -95,6 +95,7 @@ TEST_CASE("Two ranks of every config of the zoo do the model's work, or an error
                                       "cross_attention/projection",
                                       "cross_mlp",
                                       "decoder.conv_in",
+                                      "decoder.sampler/conv",
                                       "embedding",
                                       "embedding/contacts",
                                       "embedding/control",

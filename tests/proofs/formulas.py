@@ -438,7 +438,7 @@ def windowed_sound(frames, window):
 
 
 def strided_band(cells, field, stride, left, right):
-    """mask_rules::strided_band, of up to LONGEST frames that are left: 64 bits hold it, and the code has 128"""
+    """mask_rules::strided_band where up is 1, of up to LONGEST frames that are left: 64 bits hold it, and the code has 128"""
     frames = strided(cells, field, stride)
     return frames + capped_ramp(frames, left) + capped_ramp(frames, right)
 

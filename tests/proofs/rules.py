@@ -177,7 +177,7 @@ def questions(rounds):
             frames, a, b = draw.upto(LONGEST), draw.upto(PARAMETER, -PARAMETER), draw.upto(PARAMETER, 1)
             c, d = draw.upto(0xFFFF), draw.upto(0xFFFF) if name == "strided_squares" else 0
             if name == "strided_band":
-                c, d = draw.upto(PARAMETER, -1), draw.upto(PARAMETER, -1)
+                b, c, d = draw.upto(2**24 - 1, 1), draw.upto(PARAMETER, -1), draw.upto(PARAMETER, -1)
                 if frames_left(frames, a, b, 0).value > LONGEST:
                     continue  # the code has 128 bits for these, the formula 64
             yield f"frames {name} {a} {b} {c} {d} {frames}", SOUND[name](frames, a, b, c, d)

@@ -225,9 +225,10 @@ const std::vector<enumeration>& enumerations() {
          [](words p, const audio_clip& clip) {
              return pairs({.length = static_cast<std::uint32_t>(frames_left(clip.frames, p, p[2]))},
                           [&](i64 i, i64 j) { return p[3] == 0 || i / p[3] == j / p[3]; }); }},
-        {"strided_band", {mask::strided_band(1, 2, 2, 0), mask::strided_band(3, 1, -1, 1)}, nullptr, nullptr,
-         [](words p, const audio_clip& clip) {
-             return pairs({.length = static_cast<std::uint32_t>(frames_left(clip.frames, p, 0))},
+        {"strided_band", {mask::strided_band(1, 2, 2, 0), mask::strided_band(3, 1, -1, 1), mask::strided_band(3, 3, 4, 0, 2)},
+         nullptr, nullptr, [](words p, const audio_clip& clip) {
+             const std::int32_t strides[]{p[0], p[1] & 0xFF'FFFF};
+             return pairs({.length = static_cast<std::uint32_t>((p[1] >> 24) * frames_left(clip.frames, strides, 0))},
                           [&](i64 i, i64 j) { return is_in_band(p + 2, i, j); }); }},
         {"hstu_part", {unit::hstu_part(hstu_rows::targets, 2), unit::hstu_part(hstu_rows::history),
                        unit::hstu_part(hstu_rows::items, 3), unit::hstu_part(hstu_rows::context)},

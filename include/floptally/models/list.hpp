@@ -285,6 +285,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/bamba.page>
 ,
+#include <floptally/models/bark.page>
+,
 #include <floptally/models/bart.page>
 ,
 #include <floptally/models/base.page>
@@ -889,6 +891,12 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/mgp-str.page>
 ,
+#include <floptally/models/mimi.page>
+,
+#include <floptally/models/mimi_decoder.page>
+,
+#include <floptally/models/mimi_encoder.page>
+,
 #include <floptally/models/mimo.page>
 ,
 #include <floptally/models/mimo_v2_flash.page>
@@ -1108,6 +1116,12 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/plamo2.page>
 ,
 #include <floptally/models/plbart.page>
+,
+#include <floptally/models/pocket_tts_audio_tokenizer.page>
+,
+#include <floptally/models/pocket_tts_audio_tokenizer_decoder.page>
+,
+#include <floptally/models/pocket_tts_audio_tokenizer_encoder.page>
 ,
 #include <floptally/models/poolformer.page>
 ,

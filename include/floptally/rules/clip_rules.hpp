@@ -64,21 +64,36 @@ struct strided_squares {
     }
 };
 
-/// `unit_rules::strided_frames`, each of which sees `left` frames before it and `right` after it; −1 is unlimited, as
-/// in `mask_rules::band`.
+/// `up` frames for each of `unit_rules::strided_frames`, each of which sees `left` frames before it and `right` after
+/// it; −1 is unlimited, as in `mask_rules::band`.
 struct strided_band {
     std::int32_t field;
-    std::int32_t stride;
+    std::int32_t factors;  ///< stride, and 2^24 times up
     std::int32_t left;
     std::int32_t right;
 
     static constexpr std::string_view name = "strided_band"sv;
-    static constexpr rule_parameter parameters[] = {
-        {"field", -0x7FFF'FFFF}, {"stride", 1}, {"window.left", -1}, {"window.right", -1}};
+    static constexpr rule_parameter parameters[] = {{"field", -0x7FFF'FFFF},
+                                                    {"stride", 1, 0xFF'FFFF},
+                                                    {"window.left", -1},
+                                                    {"window.right", -1},
+                                                    {.name = "up", .least = 1, .most = 0x7F, .fallback = 1}};
 
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int32_t stride() const { return factors & 0xFF'FFFF; }
+    [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::int32_t up() const { return factors >> 24; }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 operator()(const audio_clip& clip) const {
-        const uint128 frames = unit_rules::strided_frames{field, stride, 0}(clip);
+        const uint128 frames =
+            uint128{unit_rules::strided_frames{field, stride(), 0}(clip)} * static_cast<std::uint64_t>(up());
         return frames + detail::capped_ramp<uint128>(frames, left) + detail::capped_ramp<uint128>(frames, right);
+    }
+    constexpr void values(std::int64_t* to) const {
+        for (const std::int32_t number : {field, stride(), left, right, up()}) {
+            *to++ = number;
+        }
+    }
+    [[nodiscard]] static constexpr strided_band from(const std::int64_t* numbers) {
+        return {static_cast<std::int32_t>(numbers[0]), static_cast<std::int32_t>(numbers[1] + (numbers[4] << 24)),
+                static_cast<std::int32_t>(numbers[2]), static_cast<std::int32_t>(numbers[3])};
     }
 };
 

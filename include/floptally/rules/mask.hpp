@@ -132,10 +132,12 @@ class mask : public rule {
                                                         Window window = 0) {
         return detail::from_numbers<mask_rules::strided_squares>(field, stride, chunk, window);
     }
-    /// `strided_frames`, each of which sees `left` before it and `right` after it; −1 is unlimited.
+    /// `up` frames for each of `strided_frames`, each of which sees `left` before it and `right` after it; −1 is
+    /// unlimited.
+    template <whole_number Up = int>
     [[nodiscard]] static constexpr mask strided_band(whole_number auto field, whole_number auto stride,
-                                                     whole_number auto left, whole_number auto right) {
-        return detail::from_numbers<mask_rules::strided_band>(field, stride, left, right);
+                                                     whole_number auto left, whole_number auto right, Up up = 1) {
+        return detail::from_numbers<mask_rules::strided_band>(field, stride, left, right, up);
     }
     /// `grid_windows` of the cells that `level` halvings leave.
     [[nodiscard]] static constexpr mask level_windows(whole_number auto cells, whole_number auto level, bool shifted,

@@ -208,7 +208,35 @@ def of_omniasr(config, batch, length, fused, audio_frames, **shapes):
     return {"convolution_of_positions": found["convolution_of_positions"]}
 
 
+@feeds.feed((2, 9), (3, 5))
+def codes_in_time(model, run):
+    """bark: a run is (texts, length); its last decoder is told which code it makes."""
+    import torch
+    texts, length = run
+    config = model.config
+    if "Fine" not in type(model).__name__:
+        return {"input_ids": torch.randint(0, config.input_vocab_size, (texts, length)), "use_cache": False}, {"lengths": [length] * texts}
+    ids = torch.randint(0, config.input_vocab_size, (texts, length, config.n_codes_total))
+    return {"codebook_idx": config.n_codes_total - 1, "input_ids": ids}, {"lengths": [length] * texts}
+
+
+def bark(draw):
+    def decoder(kind, **more):
+        heads, words = draw.size(2, 4), draw.size(20, 40)
+        return dict(model_type=kind, input_vocab_size=words, output_vocab_size=draw.size(20, 40), num_layers=draw.size(1, 3), num_heads=heads,
+                    hidden_size=heads * draw.size(2, 6), block_size=draw.size(12, 20), bias=draw.flag(), **more)
+
+    codes = draw.size(3, 6)
+    fine = decoder("fine_acoustics", n_codes_total=codes, n_codes_given=draw.size(1, 2), tie_word_embeddings=draw.turn(True, False))
+    if fine["tie_word_embeddings"]:
+        fine["output_vocab_size"] = fine["input_vocab_size"]
+    return {"class": "Bark" + draw.turn("SemanticModel", "CoarseModel", "FineModel"), "semantic_config": decoder("semantic"),
+            "coarse_acoustics_config": decoder("coarse_acoustics"), "fine_acoustics_config": fine, "codec_config": ENCODEC,
+            "_feed": codes_in_time, "_attention": ("eager",)}
+
+
 def cases(case):
+    drawn(case, "bark", 7, bark)
     drawn(case, "omniasr_audio", 4, lambda draw: {"class": "OmniASRAudioModel", **waves_alone(draw), "_feed": waves})
     drawn(case, "omniasr", 4, omniasr)
     drawn(case, "clap", 5, clap)
