@@ -346,6 +346,13 @@ TEST_CASE(
     CHECK(read_by(read_text(source_dir / "include/floptally/models/llama.page"), small).cost == llama);
 }
 
+TEST_CASE("A class that is another page's, whose class is the first's again, is an error with its line") {
+    const std::string both =
+        "page mine : llama prefix Mine\nclass ForCausalLM: as yours\n\n"
+        "page yours : llama\nclass ForCausalLM: as mine\n";
+    CHECK(error_of([&] { return read_by(both); }) == "page mine:2: class ForCausalLM is another page's without an end");
+}
+
 TEST_CASE("The page that docs/pages.md writes counts what its paper would say") {
     const std::string page = documented_page();
     REQUIRE(count_of(page, "\n") == 10);

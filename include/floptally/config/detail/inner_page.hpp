@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -26,6 +27,7 @@ struct as_part {
     std::uint64_t layers_used = ~std::uint64_t{0};  ///< later ones run, and their result reaches no loss
     bool pooled = false;                            ///< the outer model reads this one's pooled output
     bool is_side = false;                           ///< not a part: one side of an encoder-decoder, alone
+    std::size_t followed = 0;                       ///< classes on the way here that were another page's
     const scope* outer = nullptr;                   ///< the page and config of the outer model
 };
 
