@@ -437,6 +437,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/deformable_detr.page>
 ,
+#include <floptally/models/deimv2.page>
+,
 #include <floptally/models/deit.page>
 ,
 #include <floptally/models/depth_anything.page>
@@ -686,6 +688,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/granitemoehybrid.page>
 ,
 #include <floptally/models/granitemoeshared.page>
+,
+#include <floptally/models/grounding-dino.page>
 ,
 #include <floptally/models/gte.page>
 ,
@@ -955,6 +959,8 @@ inline constexpr const char* model_pages[] = {
 ,
 #include <floptally/models/mllama_vision_model.page>
 ,
+#include <floptally/models/mm-grounding-dino.page>
+,
 #include <floptally/models/mobilebert.page>
 ,
 #include <floptally/models/mobilenet_v1.page>
@@ -1038,6 +1044,8 @@ inline constexpr const char* model_pages[] = {
 #include <floptally/models/omniasr_audio.page>
 ,
 #include <floptally/models/omniasr_ctc.page>
+,
+#include <floptally/models/oneformer.page>
 ,
 #include <floptally/models/openai-gpt.page>
 ,

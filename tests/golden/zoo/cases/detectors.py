@@ -143,6 +143,25 @@ def d_fine(draw):
             "hidden_expansion": draw.choice([0.34, 0.5, 1.0]), "_feed": even_pixels}
 
 
+def deimv2(draw):
+    made = d_fine(draw)
+    made = {**made, "class": made["class"].replace("DFine", "Deimv2"), "use_gateway": draw.flag(), "share_bbox_head": draw.flag(),
+            "encoder_has_trailing_conv": draw.flag()}
+    if draw.turn(True, False):
+        heads = draw.size(1, 3)
+        inside = dict(model_type="dinov3_vit", hidden_size=heads * 4 * draw.size(1, 2), num_attention_heads=heads, num_hidden_layers=4,
+                      intermediate_size=draw.size(20, 40), image_size=64, patch_size=16, num_register_tokens=draw.size(0, 2),
+                      out_indices=draw.choice([[1, 2, 4], [2, 3, 4], [1, 2, 3]]), apply_layernorm=draw.flag(), reshape_hidden_states=True)
+        made.update(backbone_config=inside, spatial_tuning_adapter_inplanes=draw.size(2, 5), _feed=whole_patches)
+    return made
+
+
+@feeds.feed((2, 4, 6), (1, 6, 2))
+def whole_patches(model, run):
+    """Images of so many patches, even in number, of the tower inside."""
+    return cells_of(model, run)
+
+
 @feeds.feed((2, 32, 64), (1, 64, 32))
 def even_pixels(model, run):
     """Images of whole cells after five halvings; a grid is pixels."""
@@ -182,7 +201,7 @@ def segmented(model, run):
     return ({"pixel_values": pixels, "labels": torch.randint(0, model.config.num_labels, (pixels.shape[0], *pixels.shape[2:]))}, record)
 
 
-def of_levels(config, batch, length, fused, grids):
+def of_levels(config, batch, length, fused, grids, texts=None):
     """What the backbone inside executes beyond its own count."""
     inside = config.backbone_config
     return vision.DIFFERENCES[inside.model_type](inside, batch, length, fused, grids) if inside.model_type in vision.DIFFERENCES else {}
@@ -236,6 +255,60 @@ def labelled(model, images):
     inputs, record = squares(model, images)
     pixels = inputs["pixel_values"]
     return {**inputs, "labels": torch.randint(0, model.config.num_labels, (images, *pixels.shape[2:]))}, record
+
+
+def beit(draw, prefix="Beit"):
+    heads, patch, layers, both = draw.size(2, 4), draw.size(2, 4), draw.size(4, 6), draw.turn(True, False)
+    width, convs = heads * draw.size(2, 4), draw.turn(1, 2, 0)
+    return {"class": prefix + "ForSemanticSegmentation", "hidden_size": width, "num_attention_heads": heads, "num_hidden_layers": layers,
+            "intermediate_size": draw.size(20, 40), "image_size": patch * draw.size(5, 7), "patch_size": patch, "num_channels": 3,
+            "out_indices": sorted(draw.sample(range(1, layers + 1), 4)), "pool_scales": draw.choice([[1, 2, 3, 6], [1, 2, 3, 4]]),
+            "use_auxiliary_head": both, "auxiliary_channels": draw.size(4, 9) if convs else width, "auxiliary_num_convs": convs,
+            "auxiliary_concat_input": draw.flag(), "use_mean_pooling": draw.flag(), "use_relative_position_bias": draw.flag(),
+            "num_labels": draw.size(3, 7), "_feed": labelled_tower if both else feeds.pixels, "_loss": ["loss" if both else "logits"],
+            "_attention": ("eager",)}
+
+
+@feeds.feed(2, 3)
+def labelled_tower(model, images):
+    import torch
+    values, grids = feeds.image_batch(model.config, images)
+    return ({"pixel_values": values, "labels": torch.randint(0, model.config.num_labels, (images, *values.shape[2:]))},
+            {"lengths": [], "grids": grids})
+
+
+@feeds.feed((2, 8), (1, 16))
+def square_cells(model, run):
+    """Images of so many patches on each side."""
+    import torch
+    images, side = run
+    return ({"pixel_values": torch.randn(images, 3, *[side * model.config.patch_size] * 2)}, {"lengths": [], "grids": [[1, side, side]] * images})
+
+
+def masked_images(draw, prefix):
+    levels = draw.size(2, 3)
+    made = {"class": prefix + "ForMaskedImageModeling", "image_size": 32, "patch_size": 2, "num_channels": 3, "embed_dim": 4 * draw.size(1, 3),
+            "depths": draw.some(levels, 1, 2), "mlp_ratio": draw.choice([1.5, 2.0]), "encoder_stride": draw.size(2, 5), "_feed": square_cells,
+            "_loss": ["reconstruction"], "_attention": ("eager",)}
+    if prefix == "FocalNet":
+        return {**made, "focal_levels": draw.some(levels, 1, 2), "focal_windows": draw.some(levels, 3, 5), "use_conv_embed": draw.flag(), "patch_size": 4}
+    return {**made, "num_heads": draw.some(levels, 1, 2), "window_size": 2, "qkv_bias": draw.flag()}
+
+
+@feeds.feed((2, 8, 16), (1, 24, 8))
+def fours(model, run):
+    """Images of so many cells of four pixels, of which three halvings leave whole cells."""
+    import torch
+    images, rows, columns = run
+    return {"pixel_values": torch.randn(images, 3, 4 * rows, 4 * columns)}, {"lengths": [], "grids": [[1, rows, columns]] * images}
+
+
+def glpn(draw):
+    heads, deep = draw.some(4, 1, 2), 2 * draw.size(2, 5)
+    return {"class": "GLPNForDepthEstimation", "num_channels": 3, "depths": draw.some(4, 1, 2), "num_attention_heads": heads,
+            "hidden_sizes": [draw.choice([deep, 4 * draw.size(1, 4)]) for _ in heads], "sr_ratios": draw.choice([[8, 4, 2, 1], [4, 2, 1, 1]]),
+            "mlp_ratios": draw.some(4, 2, 3), "decoder_hidden_size": deep, "max_depth": 7, "_feed": fours, "_loss": ["predicted_depth"],
+            "_attention": ("eager",)}
 
 
 @feeds.feed(2, 3)
@@ -408,7 +481,86 @@ def rf_detr(draw):
             "_feed": boxed_pixels if aux else backbone_pixels, "_attention": ("eager",)}
 
 
-DIFFERENCES = {kind: of_levels for kind in ("upernet", "mask2former", "maskformer", "oneformer", "grounding-dino", "mm-grounding-dino")}
+@feeds.feed((2, 32, 48), (1, 48, 32))
+def with_task(model, run):
+    """Images, the task as numbers and, in training, a text for each query that is not learned."""
+    import torch
+    pixels, record = of_backbone(model, *run)
+    config = model.config
+    inputs = {"pixel_values": pixels, "task_inputs": torch.rand(run[0], config.task_seq_len)}
+    if config.is_training:
+        inputs["text_inputs"] = torch.randint(0, config.text_encoder_vocab_size,
+                                              (run[0], config.num_queries - config.text_encoder_n_ctx, config.text_encoder_context_length))
+    return inputs, record
+
+
+def oneformer(draw):
+    kind, trains, aux = draw.turn("ForUniversalSegmentation", "ForUniversalSegmentation", "Model"), draw.turn(False, True), draw.turn(True, True, True, False)
+    inside = resnet(draw, ("stage1",) + PYRAMID) if trains else draw.turn(swin, swin, swin, lambda draw: resnet(draw, ("stage1",) + PYRAMID))(draw)
+    name = "transformer_decoder_{}_predictions" if kind == "Model" else "{}_queries_logits"
+    loss = [name.format("class"), name.format("mask" if kind == "Model" else "masks")]
+    if aux:
+        loss.append("transformer_decoder_auxiliary_predictions" if kind == "Model" else "auxiliary_predictions")
+    wide, width = draw.choice([32, 64]), draw.choice([32, 64])
+    if trains:
+        loss.append("text_queries")
+        width = 64
+    return {"class": "OneFormer" + kind, "backbone_config": inside, "conv_dim": wide, "mask_dim": wide, "hidden_dim": width,
+            "encoder_feedforward_dim": draw.size(20, 60), "encoder_layers": draw.size(1, 2), "decoder_layers": draw.turn(6, 2, 3, 4),
+            "num_attention_heads": draw.choice([2, 4]), "dim_feedforward": draw.size(20, 60), "num_queries": draw.size(5, 9),
+            "enforce_input_proj": draw.flag(), "num_labels": draw.size(2, 7), "output_auxiliary_logits": True, "use_auxiliary_loss": aux,
+            "use_task_norm": draw.flag(), "task_seq_len": draw.size(5, 9), "query_dec_layers": draw.size(1, 3), "is_training": trains,
+            "text_encoder_width": 64, "text_encoder_context_length": draw.size(5, 9), "text_encoder_num_layers": draw.size(1, 2),
+            "text_encoder_vocab_size": draw.size(20, 30), "text_encoder_proj_layers": draw.size(1, 3), "text_encoder_n_ctx": draw.size(0, 3),
+            "dropout": 0.0, "_feed": with_task, "_loss": loss, "_attention": ("eager",)}
+
+
+def plain_cores(config, batch, length, fused, grids):
+    """Attention outside of texts runs as plain products, whose backward makes no scores again."""
+    extra = of_levels(config, batch, length, fused, grids)
+    if fused == "mixed":
+        n, made, again = config.num_queries, config.num_queries - 1, 0
+        for _, rows, columns in grids:
+            cells = [-(-rows // side) * -(-columns // side) for side in (16, 8, 4, 2)]
+            again += config.query_dec_layers * (made * made + made * cells[3])
+            again += sum(n * n + n * cells[layer % 3] for layer in range(config.decoder_layers - 1))
+        extra["plain"] = {"forward": 0, "backward": -2 * config.hidden_dim * again,
+                          "why": "attention outside of texts runs as plain products, whose backward makes no scores again"}
+    return extra
+
+
+@feeds.feed((2, 32, 80, 9), (1, 80, 32, 14))
+def named(model, run):
+    """Images of so many cells of the backbone, and the words of what to look for: phrases between stops (1012)."""
+    import torch
+    images, rows, columns, words = run
+    pixels, record = of_backbone(model, images, rows, columns)
+    ids = torch.randint(5, 100, (images, words))
+    ids[:, 0], ids[:, 3], ids[:, -2], ids[:, -1] = 101, 1012, 1012, 102
+    return {"pixel_values": pixels, "input_ids": ids}, {**record, "lengths": [words] * images, "texts": [words] * images}
+
+
+def grounding_dino(draw, prefix="GroundingDino"):
+    heads, deep_heads, bert_heads = draw.choice([2, 4, 8]), draw.choice([2, 4, 8]), draw.size(1, 3)
+    kind = draw.turn("ForObjectDetection", "ForObjectDetection", "Model")
+    inside = draw.turn(swin, swin, resnet)(draw, draw.turn(PYRAMID, PYRAMID[1:], ("stage1",) + PYRAMID, PYRAMID[2:]))
+    taken = len(inside["out_features"])
+    text = dict(model_type="bert", hidden_size=bert_heads * 2 * draw.size(2, 4), num_attention_heads=bert_heads, vocab_size=1020,
+                num_hidden_layers=draw.size(1, 2), intermediate_size=draw.size(20, 40), max_position_embeddings=40)
+    made = {"class": prefix + kind, "_loss": ["logits", "pred_boxes", "encoder_logits"] if kind != "Model" else LOSSES[kind],
+            "backbone_config": inside, "text_config": text, "d_model": 32 * draw.size(1, 2), "encoder_layers": draw.size(1, 2),
+            "decoder_layers": draw.size(2, 3), "encoder_attention_heads": heads, "decoder_attention_heads": deep_heads,
+            "encoder_ffn_dim": 16 * draw.size(1, 4), "decoder_ffn_dim": draw.size(20, 60), "num_queries": draw.size(3, 9),
+            "encoder_n_points": draw.size(1, 4), "decoder_n_points": draw.size(1, 4), "num_feature_levels": taken + draw.turn(1, 0, 2, 3, 1),
+            "decoder_bbox_embed_share": draw.flag(), "position_embedding_type": draw.choice(["sine", "learned"]), "fusion_droppath": 0.0,
+            "_feed": named, "_unfrozen": True, "_attention": ("eager",)}
+    if prefix == "MMGroundingDino":
+        made["decoder_cls_embed_share"] = draw.flag()
+    return made
+
+
+DIFFERENCES = {kind: of_levels for kind in ("upernet", "mask2former", "maskformer", "grounding-dino", "mm-grounding-dino")}
+DIFFERENCES.update(vision.DIFFERENCES, oneformer=plain_cores)
 
 
 def cases(case):
@@ -438,6 +590,16 @@ def cases(case):
     drawn(case, "swin2sr", 8, swin2sr)
     drawn(case, "rf_detr_dinov2", 3, rf_detr_dinov2)
     drawn(case, "rf_detr", 5, rf_detr)
+    drawn(case, "deimv2", 8, deimv2)
+    drawn(case, "beit", 5, beit)
+    drawn(case, "data2vec-vision", 4, lambda draw: beit(draw, "Data2VecVision"))
+    drawn(case, "glpn", 4, glpn)
+    drawn(case, "swin", 3, lambda draw: masked_images(draw, "Swin"))
+    drawn(case, "swinv2", 3, lambda draw: masked_images(draw, "Swinv2"))
+    drawn(case, "focalnet", 3, lambda draw: masked_images(draw, "FocalNet"))
+    drawn(case, "oneformer", 8, oneformer)
+    drawn(case, "grounding-dino", 7, grounding_dino)
+    drawn(case, "mm-grounding-dino", 5, lambda draw: grounding_dino(draw, "MMGroundingDino"))
     case("rt_detr_resnet/as-wide", "RTDetrResNetBackbone", num_channels=3, embedding_size=16, layer_type="bottleneck",
          hidden_sizes=[16, 16, 40, 40], depths=[1, 2, 1, 1], out_features=["stage4"], _feed=wide, _loss=["feature_maps"], _attention=("eager",))
     case("dpt/tower", "DPTModel", hidden_size=24, num_attention_heads=3, num_hidden_layers=2, intermediate_size=40, image_size=15, patch_size=5,
