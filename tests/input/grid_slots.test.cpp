@@ -132,6 +132,38 @@ TEST_CASE("a class that takes two texts has two numbers for each grid, in the or
           "condition_grid_thw: HiDreamImageTransformer2DModel takes no grids beside the one that it makes");
 }
 
+TEST_CASE("a detector reads each text as a sequence and beside its image, which takes its length from there",
+          "[grid_slots]") {
+    const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "grounding-dino", "d_model": 64,
+        "encoder_layers": 1, "decoder_layers": 1, "encoder_ffn_dim": 32, "decoder_ffn_dim": 32, "num_queries": 5,
+        "backbone_config": {"model_type": "swin", "image_size": 64, "window_size": 2, "out_indices": [2, 3, 4]},
+        "text_config": {"model_type": "bert", "hidden_size": 24, "num_hidden_layers": 1, "num_attention_heads": 2,
+                        "intermediate_size": 32, "vocab_size": 1020}})"));
+    const mask met = mask::joint_pairs({.side = 2, .filled = true}, token_stream::grid, token_stream::text);
+    const std::vector<std::int64_t> words{7, 3};
+    const std::vector<std::int64_t> other{9, 9};
+    const std::vector<grid> images{{1, 8, 6}, {1, 3, 4}};
+    const tally own = counted(model, {.lengths = {{"lengths", words}}, .grids = images});
+    CHECK(own.pairs(view::useful, met) == 12 * 7 + 4 * 3);
+    CHECK(own.get(view::useful, statistic::tokens) == 10);
+    CHECK(own == counted(model, {.lengths = {{"lengths", words}}, .encoder_lengths = words, .grids = images}));
+    const tally named = counted(model, {.lengths = {{"lengths", words}}, .encoder_lengths = other, .grids = images});
+    CHECK(named.pairs(view::useful, met) == 12 * 9 + 4 * 9);
+    const tally rows = counted(model, {.lengths = {{"lengths", words, 16}}, .grids = images});
+    CHECK(rows.pairs(view::useful, met) == 12 * 7 + 4 * 3);
+    CHECK(rows.pairs(view::padded, met) == 12 * 16 + 4 * 16);
+    const tally fixed = counted(model, {.lengths = {{"lengths", words}}, .images = 2});
+    CHECK(fixed.pairs(view::useful, met) == 64 * 7 + 64 * 3);
+    const auto refusal = [&](const model_input& input) {
+        return error_of([&] { static_cast<void>(counted(model, input)); });
+    };
+    CHECK(refusal({.lengths = {{"lengths", words}}, .grids = {{1, 8, 6}}}) ==
+          "lengths: must be one for each grid_thw (1), got 2");
+    CHECK(refusal({.lengths = {{"lengths", words}}, .images = 3}) == "images: must be at most the 2 texts, got 3");
+    CHECK(refusal({.grids = images}) ==
+          "encoder_lengths: is missing; grounding-dino attends a text, whose tokens are given for each grid_thw");
+}
+
 TEST_CASE("a structure's grid has the rows of its alignment and its atoms, padded each", "[grid_slots]") {
     const model_config model = read_config(nlohmann::json::parse(R"({"model_type": "boltz1", "atom_s": 4, "atom_z": 2,
         "token_s": 16, "token_z": 6, "num_bins": 8, "embedder_args": {"atom_encoder_depth": 1, "atom_encoder_heads": 1},

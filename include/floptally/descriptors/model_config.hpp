@@ -66,6 +66,7 @@ struct tower_input {
     std::uint32_t pixels = 0;        ///< of a side of a cell of its grids; 0: what makes cells is not known
     std::uint32_t pixel_frames = 1;  ///< of a cell of its grids, but for the first, which has one
     bool are_keys = false;           ///< no token stands for the units: a decoder attends them, `keys` of its sequences
+    bool meets_text = false;         ///< it stands beside a text: that of a grid, if it has one, is the sequence there
 };
 
 /// Makes a model's tallies count the units that its tokens stand for, which need no row: pooling multiplies nothing.

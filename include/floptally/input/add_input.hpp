@@ -82,7 +82,7 @@ class input_adder {
         }
         add_sequences(sum);
         sum.add(listed_samples(grids_of(batch_, model_, words_)));
-        if (batch_.images != 0) {
+        if (batch_.images != 0 && texts_of_grids(model_.cost) == 0) {
             sum.add(equal_samples(fixed_image(model_, words_), batch_.images));
         }
         if (batch_.audio_frames) {
@@ -158,7 +158,7 @@ class input_adder {
         const bool needed = has_encoder(model_.cost);
         const bool given = batch_.encoder_lengths.has_value();
         if (const std::size_t texts = texts_of_grids(model_.cost); texts != 0) {
-            if (!given) {
+            if (texts_of(batch_, model_) == nullptr) {
                 refuse("encoder_lengths", {"is missing; ", model_.model_type, " attends ", texts == 1 ? "a text, " : "",
                                            texts == 1 ? "" : std::to_string(texts) + " texts, ",
                                            "whose tokens are given for each ", option("grid_thw")});

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -104,6 +105,14 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
 [[nodiscard]] inline std::vector<slotted<grid>> grids_of(const model_input& batch, const model_config& model,
                                                          const input_spelling& words) {
     std::vector<grid> grids = batch.grids;
+    const integer_view* const texts = texts_of(batch, model);
+    const std::size_t each = texts == nullptr ? 0 : texts_of_grids(model.cost);
+    if (each != 0 && batch.images != 0) {
+        if (batch.images > texts->size()) {
+            refuse(words.field("images"), {"must be at most the ", texts->size(), " texts, got ", batch.images});
+        }
+        grids.insert(grids.end(), batch.images, fixed_image(model, words));
+    }
     for (const grid& pixels : batch.pixels) {
         grids.push_back(cells_of(pixels, model, words.field("pixels"), words.option("grid_thw")));
     }
@@ -118,17 +127,21 @@ inline void set_conditions(std::vector<slotted<grid>>& all, const model_input& b
         all.push_back({real, slots.empty() ? real : slots[slots.size() == 1 ? 0 : i]});
     }
     set_conditions(all, batch, model, words);
-    const auto& texts = batch.encoder_lengths;
-    const std::size_t each = texts_of_grids(model.cost);
-    if (!texts || each == 0) {
+    if (each == 0) {
         return all;
     }
     if (texts->size() != each * count) {
-        refuse(words.field("encoder_lengths"), {"must be ", counted(each), " for each ", words.option("grid_thw"), " (",
-                                                count, "), got ", texts->size()});
+        refuse(
+            batch.encoder_lengths ? words.field("encoder_lengths") : batch.lengths.front().field,
+            {"must be ", counted(each), " for each ", words.option("grid_thw"), " (", count, "), got ", texts->size()});
     }
     set_texts(all, *texts, "encoder_lengths", &slotted<grid>::real, words, each);
-    const auto& padded = batch.encoder_lengths_padded;
+    std::optional<integer_view> padded = batch.encoder_lengths_padded;
+    std::vector<std::uint64_t> row;
+    if (!padded && !batch.encoder_lengths && batch.lengths.front().row_length) {
+        row.push_back(*batch.lengths.front().row_length);
+        padded = row;
+    }
     if (padded) {
         require_one_for_each(padded->size(), count, "encoder_lengths_padded", words, each);
     }

@@ -242,6 +242,15 @@ namespace detail {
                                                                                                                  : 0;
 }
 
+/// The lengths of the texts of a batch's grids: as they are named, or where a model reads each text as a sequence too
+/// (Grounding DINO), those of its sequences; null where it has none.
+[[nodiscard]] inline const integer_view* texts_of(const model_input& batch, const model_config& model) {
+    const bool meets_text = std::any_of(model.towers.begin(), model.towers.end(),
+                                        [](const tower_input& tower) { return tower.meets_text; });
+    const bool are_lengths = meets_text && batch.lengths.size() == 1 && texts_of_grids(model.cost) == 1;
+    return batch.encoder_lengths ? &*batch.encoder_lengths : are_lengths ? &batch.lengths.front().lengths : nullptr;
+}
+
 /// True where a grid can be made from others, of which it has the tokens too.
 [[nodiscard]] inline bool takes_conditions(const cost& model) {
     return detail::has_stream(detail::streams_of_grids(model), token_stream::condition);

@@ -196,6 +196,7 @@ class composite_reader {
         sum.notes.insert(sum.notes.end(), made.notes.begin(), made.notes.end());
         for (tower_input input : made.towers) {
             placeholders(own, input);
+            input.meets_text = !outer.text.empty();
             if (!outer.two_sided.empty() && has_two_sides()) {
                 input.per_frame = 0;  // what the tower makes stands before the encoder, among its keys
             }
