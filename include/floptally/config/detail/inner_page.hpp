@@ -31,6 +31,15 @@ struct as_part {
     const scope* outer = nullptr;                   ///< the page and config of the outer model
 };
 
+/// How a class is read that is another page's. Throws where such classes lead to each other without an end.
+[[nodiscard]] inline as_part as_side(const as_part* part, std::string_view suffix, const page& where, unsigned line) {
+    const std::size_t followed = part == nullptr ? 0 : part->followed;
+    if (followed == 8) {
+        page_error(where.name, line, {"class ", suffix, " is another page's without an end"});
+    }
+    return {.suffix = suffix, .is_side = true, .followed = followed + 1};
+}
+
 /// The config of a model inside another one.
 struct config_inside {
     const config_node* own = nullptr;  ///< null where the outer config has none

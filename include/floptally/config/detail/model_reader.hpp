@@ -68,11 +68,7 @@ class model_reader {
         }
         if (!head.entry->lines.empty() && head.entry->lines.front().part == "as") {
             const std::string_view other = trimmed(head.entry->lines.front().rest);
-            const std::size_t followed = part_ == nullptr ? 0 : part_->followed;
-            if (followed == most_followed) {
-                page_error(head.where->name, head.entry->line, {"class ", suffix, " is another page's without an end"});
-            }
-            const as_part same{.suffix = suffix, .is_side = true, .followed = followed + 1};
+            const as_part same = as_side(part_, suffix, *head.where, head.entry->line);
             return model_reader(pages_, pages_.find(other, head.where, head.entry->line), scope_.config(), options_,
                                 &same)
                 .read();
@@ -99,8 +95,6 @@ class model_reader {
     [[nodiscard]] std::string_view encoder_page() const { return encoder_of(scope_.of()).page; }
 
   private:
-    static constexpr std::size_t most_followed = 8;
-
     void note_sizes() {
         scope* const encoder = encoder_.get() == nullptr ? nullptr : &encoder_->names();
         note_class_sizes(scope_, part_ == nullptr ? nullptr : part_->outer, encoder, notes_);

@@ -3,7 +3,7 @@
 
 import feeds
 from cases import vision
-from draws import drawn
+from draws import Draw, drawn
 
 LEVELS = 4
 
@@ -599,6 +599,9 @@ def cases(case):
     drawn(case, "focalnet", 3, lambda draw: masked_images(draw, "FocalNet"))
     drawn(case, "oneformer", 8, oneformer)
     drawn(case, "grounding-dino", 7, grounding_dino)
+    one = grounding_dino(Draw("grounding-dino/30"))
+    one["backbone_config"]["out_features"] = ["stage4"]
+    case("grounding-dino/one-level", one.pop("class"), **{**one, "num_feature_levels": 1})
     drawn(case, "mm-grounding-dino", 5, lambda draw: grounding_dino(draw, "MMGroundingDino"))
     case("rt_detr_resnet/as-wide", "RTDetrResNetBackbone", num_channels=3, embedding_size=16, layer_type="bottleneck",
          hidden_sizes=[16, 16, 40, 40], depths=[1, 2, 1, 1], out_features=["stage4"], _feed=wide, _loss=["feature_maps"], _attention=("eager",))
