@@ -8,6 +8,7 @@ import io
 import json
 import os
 import pathlib
+import pickle
 import re
 from typing import Any
 
@@ -37,6 +38,8 @@ def test_pixels_are_the_grid_that_the_page_makes_of_them() -> None:
     cells = model.flops(grid_thw=[(1, 8, 4), (1, 2, 6)], **batch)
     assert model.flops(pixels=[(1, 64, 32), (1, 16, 48)], **batch).total == cells.total
     assert model.total(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
+    again = pickle.loads(pickle.dumps(model))
+    assert again.total(pixels=[(1, 64, 32), (1, 16, 48)], **batch) == cells.total
 
 
 def test_padded_latents_and_texts_are_padded_alone() -> None:

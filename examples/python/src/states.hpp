@@ -25,7 +25,8 @@ auto members(T& v) {
     } else if constexpr (std::same_as<value, model_part>) {
         return std::tie(v.name, v.role, v.cost, v.first_layer, v.repeat, v.elsewhere, v.beside);
     } else if constexpr (std::same_as<value, tower_input>) {
-        return std::tie(v.in, v.image, v.clip, v.units, v.per_unit, v.per_frame, v.per_token, v.are_keys);
+        return std::tie(v.in, v.image, v.clip, v.units, v.per_unit, v.per_frame, v.per_token, v.pixels, v.pixel_frames,
+                        v.are_keys, v.meets_text);
     } else if constexpr (std::same_as<value, grid>) {
         return std::tie(v.t, v.h, v.w);
     } else if constexpr (std::same_as<value, audio_clip>) {
