@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <random>
@@ -204,6 +205,11 @@ class place_finder {
 /// Keys of sizes and kinds of layers: those that some page of the library reads as a number or a list, and what nobody
 /// has yet.
 std::vector<std::string> structural_keys() {
+    const auto ends_as_no_size = [](std::string_view key) {
+        const std::string_view ends[] = {"layerdrop", "_rate", "_length", "_len", "pad_token_id"};
+        return std::any_of(std::begin(ends), std::end(ends),
+                           [key](std::string_view end) { return key.ends_with(end); });
+    };
     pages::library library;
     const pages::page& of_all = library.find("base.saved");
     std::set<std::string> keys;
@@ -213,7 +219,7 @@ std::vector<std::string> structural_keys() {
                 const bool sizes = (rule.kinds & (pages::allowed::number | pages::allowed::list)) != 0;
                 const bool ignored =
                     std::find(of_all.ignored.begin(), of_all.ignored.end(), rule.key) != of_all.ignored.end();
-                const bool is_size = sizes && rule.key != "layerdrop" && rule.key != "pad_token_id";
+                const bool is_size = sizes && !ends_as_no_size(rule.key);
                 if (is_size && rule.kinds != pages::allowed::any && !ignored &&
                     rule.key.find('.') == std::string_view::npos) {
                     keys.insert(std::string(rule.key));
