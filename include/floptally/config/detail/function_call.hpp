@@ -27,6 +27,13 @@ struct function_call {
     [[noreturn, gnu::cold, gnu::noinline]] void fail(std::initializer_list<piece> what) const {
         page_error(where.name, line, {name, ": ", text_of(what)});
     }
+    /// Refuses an argument: by its key where the config gave it, else by the page's line.
+    [[noreturn, gnu::cold, gnu::noinline]] void refuse_given(std::size_t at, std::string_view what) const {
+        if (given[at].given != nullptr) {
+            refuse(in.config().field(given[at].given->key), {what, ", got ", in.shown(given[at])});
+        }
+        fail({what});
+    }
     void takes(std::size_t least, std::size_t most) const {
         if (given.size() < least || given.size() > most) {
             fail({"takes ", least, " to ", most, " arguments, got ", given.size()});

@@ -79,11 +79,7 @@ inline value different_of(const function_call& c) {
 inline value repeated_of(const function_call& c) {
     vector<value> all;
     const auto refuse_all = [&c] {
-        const std::string what = "must be a list of [[name, ...], times], of at most 10000 names altogether";
-        if (c.given[0].given != nullptr) {
-            refuse(c.in.config().field(c.given[0].given->key), {what, ", got ", c.in.shown(c.given[0])});
-        }
-        c.fail({what});
+        c.refuse_given(0, "must be a list of [[name, ...], times], of at most 10000 names altogether");
     };
     for (const value& group : c.items(0)) {
         const vector<value> pair = group.type == value::kind::list ? c.in.items_of(group) : vector<value>{};
@@ -104,13 +100,7 @@ inline value repeated_of(const function_call& c) {
 /// The numbers of a text, between commas: "4,5,6".
 inline value numbers_of(const function_call& c) {
     vector<value> all;
-    const auto refuse_text = [&c] {
-        const std::string_view what = "must be numbers between commas, of at most six digits each";
-        if (c.given[0].given != nullptr) {
-            refuse(c.in.config().field(c.given[0].given->key), {what, ", got ", c.in.shown(c.given[0])});
-        }
-        c.fail({what});
-    };
+    const auto refuse_text = [&c] { c.refuse_given(0, "must be numbers between commas, of at most six digits each"); };
     if (c.given[0].type != value::kind::text) {
         refuse_text();
     }
