@@ -10,8 +10,8 @@ A mutant is one expression changed: an operator, a number by one, min for max, t
 out. All that are drawn stand behind a switch in one copy of the headers, and the tests of the core are compiled with it
 once, at -O0. One run of them notes what each case takes and which mutants it reaches. A mutant is killed where a case that
 reaches it fails, hangs or ends early, the cheap ones first. Survivors stand once more in a program of all other tests,
-which read configs and compare with real models; what survives these too is compiled by itself with its header's test, so
-that what the compiler computes is changed. Survivors are printed, to be read: a test is missing, or the change means
+which read configs and compare with real models; what survives these too is compiled by itself with its header's test and
+sanitizers, so that what the compiler computes is changed and what is read beyond an end is seen. Survivors are printed, to be read: a test is missing, or the change means
 nothing. survivors.tsv has those that were read, each with the reason. A mutant that is no C++ is left out for another
 that was drawn.
 """
@@ -19,10 +19,11 @@ that was drawn.
 from __future__ import annotations
 
 import argparse
+import collections
 import dataclasses
+import hashlib
 import os
 import pathlib
-import random
 import re
 import resource
 import shutil
@@ -49,6 +50,7 @@ SKIPPED = {
     "constraint_conjunction", "constraint_disjunction", "operator_name", "trailing_return_type", "type_descriptor",
 }  # fmt: skip
 TESTS_A_UNIT = 5
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
 MAIN, SWITCH = ROOT / "tests/main.cpp", ROOT / "tests/mutation/mutants.cpp"
 READER = "-DFLOPTALLY_SEPARATE_COMPILATION"  # the reader of configs is compiled once
 LEFT_OUT = {"architecture", "branches", "program", "readme", "snippets"}  # read the sources, start programs or take minutes
@@ -163,12 +165,8 @@ def written(header: str, mutants: dict[int, Mutant]) -> str:
 @dataclasses.dataclass
 class Program:
     folder: pathlib.Path
-    compiler: str
+    compiler: list[str]
     mutants: dict[int, Mutant]
-
-    @property
-    def tests(self) -> pathlib.Path:
-        return self.folder / "tests"
 
     def write(self, headers: set[str]) -> None:
         for header in headers:
@@ -180,8 +178,8 @@ class Program:
     def command(self, source: pathlib.Path, out: pathlib.Path, *more: str) -> list[str]:
         definitions = [f'-DFLOPTALLY_SOURCE_DIR="{ROOT}"', f'-DFLOPTALLY_GOLDEN_DIR="{ROOT}/tests/golden"', *more]
         paths = [f"-I{path}" for path in (self.folder, self.folder / "include", ROOT / "tests")]
-        return [self.compiler, "-std=c++20", "-O0", "-w", "-Wno-narrowing", "-fmax-errors=0", "-fdiagnostics-color=never",
-                *definitions, *paths, "-c", str(source), "-o", str(out)]  # fmt: skip
+        return [*self.compiler, "-std=c++20", "-O0", "-w", "-Wno-narrowing", "-fmax-errors=0", "-fdiagnostics-color=never",
+                "-D_GLIBCXX_ASSERTIONS", *definitions, *paths, "-c", str(source), "-o", str(out)]  # fmt: skip
 
     def compile(self, source: pathlib.Path, out: pathlib.Path, *more: str) -> None:
         """Compiles a unit, and leaves out mutants that are no C++ until it does."""
@@ -197,27 +195,29 @@ class Program:
             self.write(headers)
         sys.exit(f"{source} does not compile")
 
-    def build(self, sources: list[pathlib.Path], *more: str) -> list[Case]:
-        """Compiles the program of these tests, and runs it once: its cases, with what each reaches."""
-        shutil.copytree(ROOT / "include", self.folder / "include")
-        self.write({mutant.header for mutant in self.mutants.values()})
+    def build(self, name: str, sources: list[pathlib.Path], *more: str) -> Suite:
+        """Compiles a program of these tests, and runs it once: its cases, with what each reaches."""
+        if not (self.folder / "include").exists():
+            shutil.copytree(ROOT / "include", self.folder / "include")
+            self.write({mutant.header for mutant in self.mutants.values()})
         units = [sources[i : i + TESTS_A_UNIT] for i in range(0, len(sources), TESTS_A_UNIT)]
         texts = ["".join(f'#include "{path}"\n' for path in unit) for unit in [[MAIN], [SWITCH], *units]]
         texts += ["#include <floptally/json_src.hpp>\n"] * (READER in more)
         objects = []
         for number, text in enumerate(texts, 1):
-            source = self.folder / f"unit_{number}.cpp"
+            source = self.folder / f"{name}_{number}.cpp"
             source.write_text(text)
             objects.append(source.with_suffix(".o"))
             self.compile(source, objects[-1], *more)
             print(f"unit {number} of {len(texts)}", flush=True)
-        subprocess.run([self.compiler, *map(str, objects), "-o", str(self.tests), "-lpthread"], check=True)
-        notes = self.folder / "reached.txt"
-        if not passes(self.tests, 0, 3600, [], notes):
+        tests = self.folder / name
+        subprocess.run([*self.compiler, *map(str, objects), "-o", str(tests), "-lpthread"], check=True)
+        notes = self.folder / f"{name}.tsv"
+        if not passes(tests, 0, 3600, [], notes):
             print("cases that fail without a mutant are left out", flush=True)
         cases = cases_of(notes)
         print(f"{len(cases)} cases, {sum(case.seconds for case in cases):.0f} s", flush=True)
-        return cases
+        return Suite(tests, cases)
 
     def named_in(self, errors: str) -> set[int]:
         """Mutants on a line that an error names; where it names none, on those that it was required from."""
@@ -237,20 +237,21 @@ def lines_of(mutant: Mutant) -> range:
     return range(mutant.line, mutant.line + mutant.before.count("\n") + 1)
 
 
-def limits(seconds: float) -> None:
+def limits(seconds: float, memory: int) -> None:
     resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+    resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
 
-def passes(program: pathlib.Path, mutant: int, seconds: float, names: list[str], notes: pathlib.Path | None = None) -> bool:
+def passes(program: pathlib.Path, mutant: int, seconds: float, names: list[str], notes: pathlib.Path | None = None,
+           memory: int = 3 << 30) -> bool:  # fmt: skip
     """True where the cases of these names pass; without a name, all of them. To `notes` go the mutants that they reach."""
     environment = os.environ | {"FLOPTALLY_ACTIVE_MUTANT": str(mutant)} | ({"FLOPTALLY_REACHED": str(notes)} if notes else {})
     listed = program.parent / "names.txt"
     listed.write_text("".join('"' + re.sub(r'([\\",\[])', r"\\\1", name) + '"\n' for name in names))
     command = [str(program), *(["--abort", "-f", str(listed)] if names else ["~[.]"])]
     return subprocess.run(command, capture_output=True, env=environment, cwd=program.parent, check=False,
-                          preexec_fn=lambda: limits(seconds)).returncode == 0  # fmt: skip
+                          preexec_fn=lambda: limits(seconds, memory)).returncode == 0  # fmt: skip
 
 
 @dataclasses.dataclass
@@ -263,6 +264,14 @@ class Case:
     reached: set[int]
 
 
+@dataclasses.dataclass
+class Suite:
+    """A program of tests, and its cases."""
+
+    tests: pathlib.Path
+    cases: list[Case]
+
+
 def cases_of(notes: pathlib.Path) -> list[Case]:
     cases = []
     for line in notes.read_text().splitlines():
@@ -271,28 +280,31 @@ def cases_of(notes: pathlib.Path) -> list[Case]:
     return cases
 
 
-def survives(tests: pathlib.Path, number: int, mutant: Mutant, cases: list[Case]) -> bool:
-    """The header's own cases first, then the others in portions that take twice as long each."""
+def survives(suite: Suite, number: int, mutant: Mutant) -> bool:
+    """The header's own cases first, then the others in portions that take twice as long each. Last the cases beside
+    them in their files: what a function keeps was made by the case that called it first."""
     own = pathlib.Path(mutant.header).stem
-    order = sorted((case for case in cases if number in case.reached), key=lambda case: (case.file != own, case.seconds))
+    files = {case.file for case in suite.cases if number in case.reached}
+    order = sorted((case for case in suite.cases if case.file in files),
+                   key=lambda case: (number not in case.reached, case.file != own, case.seconds))  # fmt: skip
     most = 0.5
     while order:
         portion: list[Case] = []
         while order and (not portion or sum(case.seconds for case in portion) + order[0].seconds < most):
             portion.append(order.pop(0))
-        if not passes(tests, number, 2 + 5 * sum(case.seconds for case in portion), [case.name for case in portion]):
+        if not passes(suite.tests, number, 2 + 5 * sum(case.seconds for case in portion), [case.name for case in portion]):
             return False
         most *= 2
     return True
 
 
-def tried(program: Program, numbers: list[int], cases: list[Case]) -> list[int]:
+def tried(program: Program, suite: Suite, numbers: list[int]) -> list[int]:
     """Those of the mutants that survive."""
     survivors = []
     for i, number in enumerate(numbers, 1):
-        if survives(program.tests, number, program.mutants[number], cases):
+        if survives(suite, number, program.mutants[number]):
             survivors.append(number)
-            reaching = sum(number in case.reached for case in cases)
+            reaching = sum(number in case.reached for case in suite.cases)
             print(f"survives {reaching} cases: {number}: {program.mutants[number]}", flush=True)
         if i % 50 == 0:
             print(f"{i - len(survivors)} of {i} killed", flush=True)
@@ -300,19 +312,31 @@ def tried(program: Program, numbers: list[int], cases: list[Case]) -> list[int]:
 
 
 def killed_alone(program: Program, number: int) -> bool:
-    """True where no program that is compiled as this mutant passes its tests."""
+    """True where no program that is compiled as this mutant passes its tests, with sanitizers as in gcc-debug."""
     header = program.mutants[number].header.replace("/detail", "")
     own = ROOT / "tests" / header.replace(".hpp", ".test.cpp")
     tests = [own] if own.exists() else sorted((ROOT / "tests" / header).parent.glob("*.test.cpp"))
     source = program.folder / "alone.cpp"
     source.write_text("".join(f'#include "{path}"\n' for path in tests))
-    built = subprocess.run(program.command(source, source.with_suffix(".o"), f"-DFLOPTALLY_MUTANT={number}"), capture_output=True, check=False)
+    options = [f"-DFLOPTALLY_MUTANT={number}", *SANITIZERS]
+    built = subprocess.run(program.command(source, source.with_suffix(".o"), *options), capture_output=True, check=False)
     if built.returncode != 0:
         return True
-    objects = [str(program.folder / name) for name in ("unit_1.o", "unit_2.o", "alone.o")]
+    objects = [str(program.folder / name) for name in ("core_1.o", "core_2.o", "alone.o")]
     alone = program.folder / "alone"
-    subprocess.run([program.compiler, *objects, "-o", str(alone), "-lpthread"], check=True)
-    return not passes(alone, 0, 600, [])
+    subprocess.run([*program.compiler, *SANITIZERS, *objects, "-o", str(alone), "-lpthread"], check=True)
+    return not passes(alone, 0, 600, [], memory=resource.RLIM_INFINITY)
+
+
+def in_order(mutants: list[Mutant], seed: int) -> list[Mutant]:
+    """By a hash of the seed and what each changes: what is drawn stays so where other lines of the headers change."""
+    seen: collections.Counter[tuple[str, ...]] = collections.Counter()
+    places = {}
+    for mutant in mutants:
+        key = mutant.key()
+        seen[key] += 1
+        places[mutant] = hashlib.sha256("\t".join((str(seed), str(seen[key]), *key)).encode()).digest()
+    return sorted(mutants, key=places.__getitem__)
 
 
 def reasons() -> Iterator[tuple[tuple[str, ...], str]]:
@@ -328,7 +352,7 @@ def main() -> None:
     options.add_argument("--rooms", default=ROOMS)
     options.add_argument("--at", default="", help="HEADER:LINE,...: every mutant that begins there, in place of random ones")
     options.add_argument("--core-alone", action="store_true", help="without the tests of the rooms around the core")
-    options.add_argument("--compiler", default="g++")
+    options.add_argument("--compiler", default="g++", help='may have a cache before it: "ccache g++"')
     options.add_argument("--folder", type=pathlib.Path, default=ROOT / "build/mutants")
     given = options.parse_args()
     folder = given.folder.resolve()
@@ -338,8 +362,7 @@ def main() -> None:
     parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_cpp.language()))
     headers = [str(path.relative_to(ROOT / "include/floptally"))
                for room in rooms for path in sorted((ROOT / "include/floptally" / room).rglob("*.hpp"))]  # fmt: skip
-    drawn = [mutant for header in headers for mutant in mutants_of(header, parser)]
-    random.Random(given.seed).shuffle(drawn)
+    drawn = in_order([mutant for header in headers for mutant in mutants_of(header, parser)], given.seed)
     drawn = [mutant for mutant in drawn if not mutant.means_nothing]
     if places:
         drawn = [mutant for mutant in drawn if f"{mutant.header}:{mutant.line}" in places]
@@ -349,26 +372,27 @@ def main() -> None:
     # Some are no C++: more are compiled, and the first of those that are left are counted.
     shutil.rmtree(folder, ignore_errors=True)
     start = time.process_time()
-    program = Program(folder / "core", given.compiler, dict(enumerate(drawn[: given.count * 13 // 10], 1)))
+    program = Program(folder, given.compiler.split(), dict(enumerate(drawn[: given.count * 13 // 10], 1)))
     own = [ROOT / "tests/golden/indexer.test.cpp"]  # what a real model ran, without a reader of configs
     own += sorted(path for room in {*rooms, "lists"} for path in (ROOT / "tests" / room).glob("*.test.cpp"))
-    cases = program.build(own)
+    core = program.build("core", own)
     counted = list(program.mutants)[: given.count]
-    survivors = tried(program, counted, cases)
+    survivors = tried(program, core, counted)
     print(f"{len(counted) - len(survivors)} of {len(counted)} killed by the core's own tests", flush=True)
 
     # The rooms around, whose tests read configs and compare with what real models ran.
     if survivors and not given.core_alone:
-        around = Program(folder / "around", given.compiler, {number: program.mutants[number] for number in survivors})
         others = sorted({*(ROOT / "tests").rglob("*.test.cpp")} - {*own})
-        cases = around.build([path for path in others if path.name.split(".")[0] not in LEFT_OUT], READER)
-        survivors = [number for number in survivors if number not in around.mutants] + tried(around, list(around.mutants), cases)
+        drawn_again = dict(program.mutants)
+        around = program.build("around", [path for path in others if path.name.split(".")[0] not in LEFT_OUT], READER)
+        program.mutants = drawn_again  # none that the core's tests compiled is left out
+        survivors = tried(program, around, survivors)
 
     # What the compiler computes: the mutant by itself, with the test of its header, else of its room.
     for number in list(survivors):
         if killed_alone(program, number):
             survivors.remove(number)
-            print(f"killed by itself, in what the compiler computes: {number}", flush=True)
+            print(f"killed by itself, in what the compiler computes or beyond an end: {number}", flush=True)
     killed = len(counted) - len(survivors)
     print(f"{killed} of {len(counted)} killed, {100 * killed / max(len(counted), 1):.1f} %; "
           f"{time.process_time() - start + resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime:.0f} s of a processor")  # fmt: skip
