@@ -459,6 +459,225 @@ test_model streams() {
                     {{"embedding", ""}, {"norm", ""}, {"lm_head", ""}}})};
 }
 
+/// A linear of a mixer.
+tensor mixed(tape& t, std::uint64_t rows, const std::string& weight, std::uint64_t in, std::uint64_t out, tensor x) {
+    return t.linear("mixer.input", weight, rows, in, out, x);
+}
+tensor convolved(tape& t, std::uint64_t rows, const std::string& weight, std::uint64_t channels, tensor x) {
+    return t.linear("mixer.convolution", weight, rows, 4, channels, x, false);
+}
+/// A recurrence of so many multiply-adds a row in one kernel, whose backward gives a gradient to all that it reads.
+tensor recurrence(tape& t, std::uint64_t rows, std::uint64_t multiply_adds, const std::vector<tensor>& reads) {
+    const tensor all = t.mix(reads);
+    return t.activations("mixer.state", 2 * rows * multiply_adds, all, all);
+}
+tensor mixer_output(tape& t, std::uint64_t rows, const std::string& weight, std::uint64_t in, tensor x) {
+    return t.linear("mixer.output", weight, rows, in, h, x);
+}
+
+using mixer_walk = std::function<tensor(tape&, std::uint64_t rows, tensor)>;
+
+/// Two layers of a mixer and of RWKV's channel mix.
+template <class Mixer>
+test_model of_mixer(const std::string& name, const Mixer& mixer,
+                    std::vector<std::pair<std::string, std::string>> weights, const mixer_walk& walk) {
+    const transformer<Mixer, rwkv_channel_mix> model{.hidden_size = h,
+                                                     .num_layers = 2,
+                                                     .attention = mixer,
+                                                     .feed_forward = {20},
+                                                     .vocab = words,
+                                                     .layer_elementwise = {.norm = 2 * h},
+                                                     .final_elementwise = {.norm = h}};
+    return {name, parts_of(model),
+            [walk](tape& t, const batch_sums& b) {
+                decoder(
+                    t, b, 2, [&](int, tensor x) { return walk(t, b.tokens, x); },
+                    [&](int, tensor x) {
+                        const tensor key = t.linear("mlp", "key", b.tokens, h, 20, x);
+                        const tensor value = t.linear("mlp", "value", b.tokens, 20, h, key);
+                        return t.mix({value, t.linear("mlp", "receptance", b.tokens, h, h, x)});
+                    });
+            },
+            all_of({std::move(weights), {{"mlp", "key"}, {"mlp", "value"}, {"mlp", "receptance"}}, outer_weights})};
+}
+
+std::vector<test_model> mixers() {
+    std::vector<test_model> all;
+    const auto weights = [](const std::vector<std::string>& inputs, const std::vector<std::string>& convolutions,
+                            const std::string& output) {
+        std::vector<std::pair<std::string, std::string>> list{{"mixer.output", output}};
+        for (const std::string& input : inputs) {
+            list.emplace_back("mixer.input", input);
+        }
+        for (const std::string& convolution : convolutions) {
+            list.emplace_back("mixer.convolution", convolution);
+        }
+        return list;
+    };
+    for (const bool full : {false, true}) {
+        std::vector<std::string> inputs{"q_proj", "k_proj", "v_proj", "b_proj"};
+        for (const char* gate : {"f", "g"}) {
+            for (const char* matrix : {"_a_proj", "_b_proj"}) {
+                inputs.push_back(full ? std::string(gate) + "_proj" : std::string(gate) + matrix);
+            }
+        }
+        all.push_back(of_mixer(
+            full ? "kda, full gates" : "kda",
+            kda{.num_heads = 3, .head_dim = 4, .conv_kernel = 4, .full_output_gate = full, .full_forget_gate = full},
+            weights(inputs, {"q_conv1d", "k_conv1d", "v_conv1d"}, "o_proj"),
+            [full](tape& t, std::uint64_t rows, tensor x) {
+                std::vector<tensor> reads{mixed(t, rows, "b_proj", h, 3, x)};
+                for (const std::string one : {"q", "k", "v"}) {
+                    reads.push_back(convolved(t, rows, one + "_conv1d", 12, mixed(t, rows, one + "_proj", h, 12, x)));
+                }
+                const auto gate = [&](const std::string& one) {
+                    return full ? mixed(t, rows, one + "_proj", h, 12, x)
+                                : mixed(t, rows, one + "_b_proj", 4, 12, mixed(t, rows, one + "_a_proj", h, 4, x));
+                };
+                reads.push_back(gate("f"));
+                const tensor read = recurrence(t, rows, 3 * 3 * 4 * 4, reads);
+                return mixer_output(t, rows, "o_proj", 12, t.mix({read, gate("g")}));
+            }));
+    }
+    all.push_back(of_mixer(
+        "gated delta net",
+        gated_delta_net{
+            .num_key_heads = 1, .num_value_heads = 2, .key_head_dim = 3, .value_head_dim = 5, .conv_kernel = 4},
+        weights({"in_proj_qkvz", "in_proj_ba"}, {"conv1d"}, "out_proj"), [](tape& t, std::uint64_t rows, tensor x) {
+            const tensor qkvz = mixed(t, rows, "in_proj_qkvz", h, 3 + 3 + 10 + 10, x);
+            const tensor gates = mixed(t, rows, "in_proj_ba", h, 2 + 2, x);
+            const tensor read = recurrence(t, rows, 3 * 2 * 3 * 5, {convolved(t, rows, "conv1d", 16, qkvz), gates});
+            return mixer_output(t, rows, "out_proj", 10, t.mix({read, qkvz}));
+        }));
+    all.push_back(of_mixer(
+        "lightning attention", lightning_attention{.num_heads = 3, .head_dim = 4},
+        weights({"qkv_proj", "output_gate"}, {}, "out_proj"), [](tape& t, std::uint64_t rows, tensor x) {
+            const tensor read = recurrence(t, rows, 2 * 3 * 4 * 4, {mixed(t, rows, "qkv_proj", h, 36, x)});
+            return mixer_output(t, rows, "out_proj", 12, t.mix({read, mixed(t, rows, "output_gate", h, 12, x)}));
+        }));
+    all.push_back(of_mixer("mlstm", mlstm{.num_heads = 3, .key_head_dim = 2, .value_head_dim = 4},
+                           weights({"q", "k", "v", "ogate_preact", "igate_preact", "fgate_preact"}, {}, "out_proj"),
+                           [](tape& t, std::uint64_t rows, tensor x) {
+                               const tensor read =
+                                   recurrence(t, rows, 2 * 3 * 2 * 4 + 3 * 2,
+                                              {mixed(t, rows, "q", h, 6, x), mixed(t, rows, "k", h, 6, x),
+                                               mixed(t, rows, "v", h, 12, x), mixed(t, rows, "igate_preact", h, 3, x),
+                                               mixed(t, rows, "fgate_preact", h, 3, x)});
+                               const tensor gate = mixed(t, rows, "ogate_preact", h, 12, x);
+                               return mixer_output(t, rows, "out_proj", 12, t.mix({read, gate}));
+                           }));
+    all.push_back(of_mixer(
+        "rwkv", rwkv_time_mix{.attention_size = 10},
+        {{"mixer.input", "receptance"}, {"mixer.input", "key"}, {"mixer.input", "value"}, {"mixer.output", "output"}},
+        [](tape& t, std::uint64_t rows, tensor x) {
+            const tensor read = t.mix({mixed(t, rows, "receptance", h, 10, x), mixed(t, rows, "key", h, 10, x),
+                                       mixed(t, rows, "value", h, 10, x)});
+            return mixer_output(t, rows, "output", 10, read);
+        }));
+    all.push_back(of_mixer("mamba", mamba{.inner_size = 10, .state_size = 3, .dt_rank = 2, .conv_kernel = 4},
+                           weights({"in_proj", "x_proj", "dt_proj"}, {"conv1d"}, "out_proj"),
+                           [](tape& t, std::uint64_t rows, tensor x) {
+                               const tensor both = mixed(t, rows, "in_proj", h, 20, x);
+                               const tensor branch = convolved(t, rows, "conv1d", 10, both);
+                               const tensor selected = mixed(t, rows, "x_proj", 10, 2 + 2 * 3, branch);
+                               const tensor dt = mixed(t, rows, "dt_proj", 2, 10, selected);
+                               const tensor read = recurrence(t, rows, 2 * 10 * 3, {branch, selected, dt});
+                               return mixer_output(t, rows, "out_proj", 10, t.mix({read, both}));
+                           }));
+    all.push_back(of_mixer("rg-lru", rg_lru{.lru_width = 6, .num_blocks = 3, .conv_kernel = 4},
+                           weights({"linear_y", "linear_x", "rg_lru"}, {"conv1d"}, "linear_out"),
+                           [](tape& t, std::uint64_t rows, tensor x) {
+                               const tensor y = mixed(t, rows, "linear_y", h, 6, x);
+                               const tensor branch =
+                                   convolved(t, rows, "conv1d", 6, mixed(t, rows, "linear_x", h, 6, x));
+                               // Two gates, each of three blocks 2 x 2.
+                               const tensor gates = t.linear("mixer.input", "rg_lru", rows, 2 * 2, 6, branch, false);
+                               return mixer_output(t, rows, "linear_out", 6, t.mix({y, branch, gates}));
+                           }));
+    all.push_back(of_mixer(
+        "short convolution", short_convolution{.conv_kernel = 4}, weights({"in_proj"}, {"conv1d"}, "out_proj"),
+        [](tape& t, std::uint64_t rows, tensor x) {
+            const tensor three = mixed(t, rows, "in_proj", h, 3 * h, x);
+            return mixer_output(t, rows, "out_proj", h, t.mix({three, convolved(t, rows, "conv1d", h, three)}));
+        }));
+    return all;
+}
+
+/// A denoiser: parts before its layers embed patches, the time and a caption, which the layers read beside the stream.
+test_model denoiser() {
+    const layer where{.hidden_size = h, .attends = mask::causal()};
+    const value::set inner = value::made(0);
+    const auto given = [](std::uint64_t in, std::uint64_t out, std::string_view name, value::set writes) {
+        return linear{
+            .in_features = in, .out_features = out, .kind = term::input_linear, .weight = name, .writes = writes};
+    };
+    const auto from = [](value::set reads, std::uint64_t in, std::uint64_t out, std::string_view name,
+                         value::set writes) {
+        return linear{.in_features = in, .out_features = out, .weight = name, .reads = reads, .writes = writes};
+    };
+    cost patches;
+    patches.add("patches", given(6, 8, "in", inner));
+    patches.add("patches", from(inner, 8, h, "out", 0));
+    cost time;
+    time.add("time", given(4, 5, "in", inner));
+    time.add("time", from(inner, 5, 7, "out", value::time));
+    cost caption;
+    linear words_in = given(3, 9, "in", inner);
+    linear words_out = from(inner, 9, h, "out", value::context);
+    words_in.rows = words_out.rows = statistic::keys;
+    caption.add("caption", words_in);
+    caption.add("caption", words_out);
+    cost feed;
+    feed.add("modulation", from(value::time, 7, h, "shift", value::made(1)));
+    feed.add("mlp", from(static_cast<value::set>(value::stream | value::made(1)), h, 20, "up_proj", value::made(2)));
+    feed.add("mlp", from(value::made(2), 20, h, "down_proj", 0));
+    std::vector<model_part> stages;
+    for (const auto& [name, part] : {std::pair{"patches", patches}, {"time", time}, {"caption", caption}}) {
+        stages.push_back({.name = name, .role = part_role::input, .cost = part});
+    }
+    stages.push_back({"layer", part_role::layer, cross_attention{4, 2, 3}.cost(where), 0, 2});
+    stages.push_back({"layer", part_role::layer, feed, 0, 2});
+    stages.push_back({.name = "lm_head", .role = part_role::head, .cost = words.head_cost(h)});
+    return {"denoiser",
+            std::move(stages),
+            [](tape& t, const batch_sums& b) {
+                const auto embedded = [&](const std::string& name, std::uint64_t rows, std::uint64_t in,
+                                          std::uint64_t width, std::uint64_t out) {
+                    return t.linear(name, "out", rows, width, out, t.linear(name, "in", rows, in, width, t.input()));
+                };
+                tensor x = embedded("patches", b.tokens, 6, 8, h);
+                const tensor of_sample = embedded("time", b.tokens, 4, 5, 7);
+                const tensor context = embedded("caption", b.keys, 3, 9, h);
+                for (int i = 0; i < 2; ++i) {
+                    t.enter_layer(i);
+                    const tensor q = t.linear("cross_attention.qkv", "q_proj", b.tokens, h, 12, x);
+                    const tensor k = t.linear("cross_attention.qkv", "k_proj", b.keys, h, 6, context);
+                    const tensor v = t.linear("cross_attention.qkv", "v_proj", b.keys, h, 6, context);
+                    const tensor o = t.core("cross_attention.core", b.crossed, 4, 3, 3, q, k, v);
+                    x = t.mix({x, t.linear("cross_attention.output", "o_proj", b.tokens, 12, h, o)});
+                    const tensor shift = t.linear("modulation", "shift", b.tokens, 7, h, of_sample);
+                    const tensor up = t.linear("mlp", "up_proj", b.tokens, h, 20, t.mix({x, shift}));
+                    x = t.mix({x, t.linear("mlp", "down_proj", b.tokens, 20, h, up)});
+                }
+                t.enter_layer(-1, false);
+                t.loss(t.linear("lm_head", "", b.tokens, h, b.padded ? 64 : 50, x));
+            },
+            {{"patches", "in"},
+             {"patches", "out"},
+             {"time", "in"},
+             {"time", "out"},
+             {"caption", "in"},
+             {"caption", "out"},
+             {"cross_attention.qkv", "q_proj"},
+             {"cross_attention.qkv", "k_proj"},
+             {"cross_attention.qkv", "v_proj"},
+             {"cross_attention.output", "o_proj"},
+             {"modulation", "shift"},
+             {"mlp", "up_proj"},
+             {"mlp", "down_proj"},
+             {"lm_head", ""}}};
+}
+
 const std::vector<test_model>& models() {
     static const std::vector<test_model> all{llama(),  side_by_side(),    experts(),     latent(),
                                              hybrid(), encoder_decoder(), multi_token(), streams()};
@@ -734,6 +953,54 @@ TEST_CASE("M7: frozen weights, and where the backward stops", "[training_plan]")
     }
     check(towers, encoder_only);
     check(towers, decoder_only);
+}
+
+TEST_CASE("M7: what each matrix of a mixer or a denoiser reads, by every weight alone", "[training_plan]") {
+    std::vector<test_model> all = mixers();
+    all.push_back(denoiser());
+    for (const test_model& model : all) {
+        for (const recompute again : {recompute::none, recompute::full}) {
+            if (again == recompute::full && model.name == "denoiser") {
+                continue;  // what stands before its layers is in no region of the tape
+            }
+            const options with{counted_passes::train, again, true};
+            const auto check_one = [&](const std::vector<named_state>& states) {
+                INFO(states.back().component << "/" << states.back().weight);
+                REQUIRE(mismatches(model, states, with) == "");
+            };
+            REQUIRE(mismatches(model, {}, with) == "");
+            check_one({{"*", "*", state::lora, 4}});
+            for (const auto& [component, weight] : model.weights) {
+                const std::string named = weight.empty() ? "*" : weight;
+                check_one({freeze_all, {component, named, state::trainable}});
+                check_one({{component, named, state::frozen}});
+                const bool in_layers =
+                    !weight.empty() && component != "patches" && component != "time" && component != "caption";
+                if (in_layers) {
+                    check_one({freeze_all, {component, named, state::trainable, 0, 0, 0}});
+                }
+            }
+        }
+    }
+}
+
+TEST_CASE("M7: a part whose place is not known hands on a gradient where it trains", "[training_plan]") {
+    std::vector<model_part> parts = llama().parts;
+    const auto layers_backward = [&parts](weight_state side) {
+        const flop_counter counted(
+            parts, conventions::exact,
+            {.weights = {{"*", weight_state::frozen}, {"mlp", weight_state::trainable}, {"side", side}}});
+        tally batch{counted.masks()};
+        batch.add(sequence{.length = 7});
+        return counted.evaluate(batch)["attention.qkv"].get(view::useful, phase::backward_data);
+    };
+    model_part side{.name = "side", .role = part_role::anywhere};
+    side.cost.add("side", linear{.in_features = h, .out_features = h, .weight = "w"});
+    parts.insert(parts.begin() + 1, side);
+    // q, k and v of four layers: with a frozen side the first layer needs no gradient of its input.
+    const std::uint64_t one_layer = 2 * 7 * h * (12 + 6 + 6);
+    CHECK(layers_backward(weight_state::frozen) == flops{3 * one_layer});
+    CHECK(layers_backward(weight_state::trainable) == flops{4 * one_layer});
 }
 
 TEST_CASE("M7: any plan of any weights", "[training_plan]") {

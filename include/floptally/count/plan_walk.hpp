@@ -205,7 +205,9 @@ class plan_walk {
         put(name, matrix, attends, passes_of(row, how_, plan_, again, of_a).on(ranks));
         matrix.useful = rank * widths.out;
         matrix.padded = rank * widths.padded_out;
-        put(name, matrix, attends, passes_of(row, how_, plan_, again, {}).on(ranks));
+        // B reads what A made, also where the weight beside it reads what the model is given.
+        matrix.kind = row.kind == term::input_linear ? term::linear : row.kind;
+        put(name, matrix, attends, passes_of(matrix, how_, plan_, again, {}).on(ranks));
     }
 
     constexpr void put(const component_name& name, const cost_row& row, const rule& attends, const passes& run) {
