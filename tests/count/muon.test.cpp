@@ -255,6 +255,13 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     CHECK(error_of([&] {
               static_cast<void>(muon_part({&merged, 1}));
           }) == "mlp: is several matrices of different shapes under one name; muon needs a name for each");
+    // 4 x 1 and 8 x 3: their 28 weights over 4 columns are 7 rows, but over 12 rows 2⅓ columns.
+    model_part one_side{.name = "layer"};
+    one_side.cost.add("mlp", linear{.in_features = 1, .out_features = 4, .weight = "w"});
+    one_side.cost.add("mlp", linear{.in_features = 3, .out_features = 8, .weight = "w"});
+    CHECK(error_of([&] {
+              static_cast<void>(muon_part({&one_side, 1}));
+          }) == "mlp: is several matrices of different shapes under one name; muon needs a name for each");
     model_part twice{.name = "layer"};
     twice.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
     twice.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});

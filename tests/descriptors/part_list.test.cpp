@@ -2,6 +2,7 @@
 //
 // Parts of a model in forward order, in whatever order they are added.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -91,6 +92,26 @@ TEST_CASE("What is said of all parts so far is said of those that stand before, 
     CHECK(all[3].cost == matmul(3));
     parts.move_into(modality::audio);
     CHECK(parts.in_order()[3].cost == matmul(3).in(modality::audio));
+}
+
+TEST_CASE("Parts of the same layers follow each other with one name, role, first layer and number of layers") {
+    const model_part one{.name = "layer", .role = part_role::layer, .first_layer = 2, .repeat = 3};
+    const auto changed = [&one](auto change) {
+        model_part other = one;
+        change(other);
+        return other;
+    };
+    const std::vector<model_part> others{changed([](model_part& part) { part.name = "block"; }),
+                                         changed([](model_part& part) { part.role = part_role::tower; }),
+                                         changed([](model_part& part) { part.first_layer = 5; }),
+                                         changed([](model_part& part) { part.repeat = 4; })};
+    for (const model_part& other : others) {
+        const std::vector<model_part> parts{one, one, other, one};
+        std::vector<std::size_t> sizes;
+        for_each_run(detail::array_view<model_part>(parts.data(), parts.size()),
+                     [&sizes](detail::array_view<model_part> run) { sizes.push_back(run.size()); });
+        CHECK(sizes == std::vector<std::size_t>{2, 1, 1});
+    }
 }
 
 }  // namespace part_list_test

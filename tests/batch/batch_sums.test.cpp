@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <floptally/batch/batch_sums.hpp>
+#include <floptally/integer/checked.hpp>
+#include <floptally/rules/mask_set.hpp>
+#include <floptally/rules/sequence.hpp>
+
+#include "catch2.hpp"
+
+namespace batch_sums_test {
+namespace {
+
+using floptally::mask_set;
+using floptally::sequence;
+using floptally::detail::batch_sums;
+
+/// Three sums: sequences, their tokens, and the squares of their lengths.
+constexpr std::size_t three = 3;
+
+std::uint64_t power_of_length(const sequence& slot, std::size_t i) {
+    std::uint64_t power = 1;
+    for (std::size_t n = 0; n < i; ++n) {
+        power *= slot.length;
+    }
+    return power;
+}
+
+std::vector<std::uint64_t> sums_of(const batch_sums& all) { return {all.sums().begin(), all.sums().end()}; }
+
+batch_sums counted(const std::vector<int>& lengths) {
+    batch_sums made(mask_set{}, "sums");
+    made.resize(three);
+    std::vector<sequence> slots;
+    floptally::tally batch;
+    for (const int length : lengths) {
+        slots.push_back({.length = static_cast<std::uint32_t>(length)});
+        batch.add(slots.back());
+    }
+    made.add_counted(batch, slots, power_of_length);
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("every sum beside a tally grows by every slot, and by every sum of another batch", "[batch_sums]") {
+    batch_sums both = counted({3, 5});
+    CHECK(sums_of(both) == std::vector<std::uint64_t>{2, 3 + 5, 9 + 25});
+    both += counted({2, 7, 1});
+    CHECK(sums_of(both) == std::vector<std::uint64_t>{5, 8 + 10, 34 + 4 + 49 + 1});
+    CHECK(both.batch().get(floptally::view::useful, floptally::statistic::tokens) == 18);
+    both.clear();
+    CHECK(sums_of(both) == std::vector<std::uint64_t>(three));
+}
+
+TEST_CASE("a batch that one of its sums refuses is in none", "[batch_sums]") {
+    batch_sums all = counted({3});
+    const auto huge = [](const sequence& /*slot*/, std::size_t i) { return i == 2 ? ~std::uint64_t{0} : 1; };
+    const std::array<sequence, 1> slots{sequence{.length = 4}};
+    floptally::tally batch;
+    batch.add(slots[0]);
+    CHECK_THROWS_AS(all.add_counted(batch, slots, huge), floptally::overflow);
+    CHECK(sums_of(all) == std::vector<std::uint64_t>{1, 3, 9});
+    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::tokens) == 3);
+}
+
+}  // namespace batch_sums_test
