@@ -31,4 +31,14 @@ TEST_CASE("what is refused names its field") {
           }) == "heads[3]: got 5");
 }
 
+TEST_CASE("Control characters of a field and of a value neither end the text nor rule a terminal") {
+    using namespace std::string_view_literals;
+    const floptally::error problem("a\0b"sv, "must be 1, got \"\x1b[2J\r\0é\x7f\""sv);
+    CHECK(problem.field() == "a?b");
+    CHECK(problem.problem() == "must be 1, got \"?[2J??é?\"");
+    CHECK(std::string_view(problem.what()) == "a?b: must be 1, got \"?[2J??é?\"");
+    CHECK(floptally::error("\0"sv, "").problem().empty());
+    CHECK(floptally::error("a", "b\n  c").problem() == "b\n  c");
+}
+
 }  // namespace error_test

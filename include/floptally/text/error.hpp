@@ -15,14 +15,15 @@
 
 namespace floptally {
 
-/// An error of bad input. `what()` reads "FIELD: what is wrong, with the value, and what would be right".
+/// An error of bad input. `what()` reads "FIELD: what is wrong, with the value, and what would be right". Control
+/// characters of names and values, a zero byte too, are question marks in it.
 ///
 /// FIELD is a name that the caller knows: a config key ("text_config.hidden_size"), an argument with its index
 /// ("cu_seqlens[2]"), a statistic ("squares").
 class error : public std::runtime_error {
   public:
     [[gnu::cold, gnu::noinline]] error(std::string_view field, std::string_view problem)
-        : std::runtime_error(detail::text_of({field, ": ", problem})), field_length_(field.size()) {}
+        : std::runtime_error(detail::printable(detail::text_of({field, ": ", problem}))), field_length_(field.size()) {}
 
     [[nodiscard]] std::string_view field() const noexcept { return std::string_view(what()).substr(0, field_length_); }
     [[nodiscard]] std::string_view problem() const noexcept {

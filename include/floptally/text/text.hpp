@@ -67,6 +67,15 @@ class piece {
     return text;
 }
 
+/// A text with a question mark for each control character but the end of a line: no terminal obeys it, no zero byte
+/// ends it.
+[[nodiscard, gnu::cold, gnu::noinline]] inline std::string printable(std::string text) {
+    for (char& c : text) {
+        c = (static_cast<unsigned char>(c) < 0x20 && c != '\n') || c == 0x7F ? '?' : c;
+    }
+    return text;
+}
+
 /// The beginning of a value for an error message, at most 60 bytes with "..." at its end where it is cut.
 [[nodiscard]] inline std::string shortened(std::string text) {
     constexpr std::size_t most = 60;
