@@ -174,8 +174,36 @@ TEST_CASE("an account refuses what no clock shows") {
           }).starts_with("saved_at: is later than the begin of this process, by 10"));
     CHECK(
         error_of([&] { later.resume({.wall_seconds = -1, .saved_at = 1}); }).starts_with("wall_seconds: of the state"));
+    CHECK(error_of([&] {
+              later.resume({.wall_seconds = 5, .saved_at = 1, .spent = {{"data", 1}, {"evaluation", -1}}});
+          }).starts_with("seconds: must be finite and at least 0"));
+    CHECK((!later.has_begun() && later.spent().empty()));
     CHECK(error_of([] { run_account(run_account::seconds_clock{}); }) ==
           "wall_clock: must be callable, got an empty function");
+}
+
+TEST_CASE("A state whose account is refused leaves the meter as it was") {
+    double now = 100;
+    const flop_counter model(presets::mistral_7b.cost());
+    const metered_hardware gpu{.gpus = 1, .peak_tflops = 989};
+    const auto keeps = [&now](meter& m) { m.account() = run_account([&now] { return now; }); };
+    meter first(model, gpu);
+    keeps(first);
+    first.account().begin();
+    first.begin_step();
+    first.microbatch().add_lengths(std::array{100, 7});
+    first.end_step(0.5);
+    const meter_state saved = state_of(first);
+    now = 90;  // another machine's clock
+    meter second(model, gpu);
+    keeps(second);
+    CHECK(error_of([&] { resume(second, saved); }).starts_with("saved_at: is later than the begin of this process"));
+    CHECK(second.run() == meter(model, gpu).run());
+    CHECK(!second.account().has_begun());
+    now = 110;
+    resume(second, saved);
+    CHECK(second.run() == first.run());
+    CHECK(second.account().spent() == std::vector<spent_time>{{std::string(restart), 10}});
 }
 
 }  // namespace run_account_test

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/batch/tally.hpp>
@@ -51,7 +52,7 @@ struct meter_state {
 }
 
 /// Continues a run from its state, before the first step. A state of another version of the numbers,
-/// convention, mask, model or plan is an error: its numbers mean something else.
+/// convention, mask, model or plan is an error: its numbers mean something else. An error leaves the meter as it was.
 inline void resume(meter& into, const meter_state& state) {
     const auto require_same = [](const char* field, std::string_view saved, std::string_view present) {
         if (saved != present) {
@@ -72,10 +73,12 @@ inline void resume(meter& into, const meter_state& state) {
     require_same("masks", saved, present);
     step_series run = state.run;
     run.totals.batch = tally::from_words(into.model().masks(), state.words);
-    into.resume(run);
+    run_account account = into.account();
     if (state.account) {
-        into.account().resume(*state.account);
+        account.resume(*state.account);
     }
+    into.resume(run);
+    into.account() = std::move(account);
 }
 
 }  // namespace floptally

@@ -70,12 +70,7 @@ class run_account {
     /// Adds time that is in no step, under a name of the caller's.
     void spend(std::string_view name, double seconds) {
         require_begun();
-        if (name.empty()) {
-            throw error("name", "must say what the time was spent on");
-        }
-        if (!(seconds >= 0 && std::isfinite(seconds))) {
-            detail::refuse("seconds", {"must be finite and at least 0, got ", std::to_string(seconds)});
-        }
+        require_spent(name, seconds);
         for (spent_time& known : spent_) {
             if (known.name == name) {
                 known.seconds += seconds;
@@ -99,7 +94,8 @@ class run_account {
 
     [[nodiscard]] account_state state() const { return {wall_seconds(), now(), spent_}; }
 
-    /// Goes on from a state that was saved. The time from then to this process's begin is a restart.
+    /// Goes on from a state that was saved. The time from then to this process's begin is a restart. An error changes
+    /// nothing.
     void resume(const account_state& earlier) {
         if (!spent_.empty() || before_ != 0) {
             throw error("resume", "must come before time is spent");
@@ -113,10 +109,15 @@ class run_account {
             detail::refuse("saved_at", {"is later than the begin of this process, by ", std::to_string(-away),
                                         " s: the clocks of the two machines differ, or begin() came before the save"});
         }
-        started_ = started;
-        spent_ = earlier.spent;
-        before_ = earlier.wall_seconds + away;
-        spend(restart, away);
+        for (const spent_time& each : earlier.spent) {
+            require_spent(each.name, each.seconds);
+        }
+        run_account resumed = *this;
+        resumed.started_ = started;
+        resumed.spent_ = earlier.spent;
+        resumed.before_ = earlier.wall_seconds + away;
+        resumed.spend(restart, away);
+        *this = std::move(resumed);
     }
 
   private:
@@ -126,6 +127,14 @@ class run_account {
             throw error("wall_clock", "must give finite seconds");
         }
         return seconds;
+    }
+    static void require_spent(std::string_view name, double seconds) {
+        if (name.empty()) {
+            throw error("name", "must say what the time was spent on");
+        }
+        if (!(seconds >= 0 && std::isfinite(seconds))) {
+            detail::refuse("seconds", {"must be finite and at least 0, got ", std::to_string(seconds)});
+        }
     }
     void require_begun() const {
         if (!started_) {
