@@ -1797,9 +1797,12 @@ TEST_CASE("compare: every convention's number, terms that lead to exact, and who
     const json seen = run_json(compared + "--observed 492.0TFLOP/s --seconds 1 --gpus 1")["observed"];
     REQUIRE(!seen["matches"].empty());  // after it those whose executed view has QKᵀ once more, as much
     CHECK(seen["matches"][0] == json{{"name", "torch_flop_counter"}, {"view", "useful"}, {"total", "492014273560576"}});
-    CHECK(run(compared + "--observed 49.75% --seconds 1 --gpus 1 --accelerator \"H100 SXM\"")
-              .out.find("torch_flop_counter, useful: 492 014 273 560 576") != std::string::npos);
-    CHECK(run(compared + "--observed 300TFLOP").out.find("is no convention's") != std::string::npos);
+    const std::string share = run(compared + "--observed 49.75% --seconds 1 --gpus 1 --accelerator \"H100 SXM\"").out;
+    CHECK(share.find("torch_flop_counter, useful: 492 014 273 560 576") != std::string::npos);
+    CHECK(share.find(" exactly                     42.63%, 421 651 971 833 856 FLOPs\n") != std::string::npos);
+    const std::string none = run(compared + "--observed \"300 TFLOP\"").out;
+    CHECK(none.find("is no convention's") != std::string::npos);
+    CHECK(none.find(" exactly                     422 TFLOP, 421 651 971 833 856 FLOPs\n") != std::string::npos);
     CHECK(run(compared + "--observed 300TFLOP/s").err.rfind("floptally: error: seconds: is missing", 0) == 0);
     CHECK(run(compared + "--observed 300").err.rfind("floptally: error: observed: must be a number above 0", 0) == 0);
 }

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -125,6 +127,18 @@ namespace detail {
     return section;
 }
 
+/// A number from a dashboard as it would be by so many exact FLOPs: with the digits and the unit that it was given
+/// with.
+[[nodiscard]] inline std::string as_observed(const observed_report& observed, double exact) {
+    const std::string_view text = observed.text;
+    const std::size_t digits = text.find_first_not_of("0123456789.");
+    const std::size_t point = text.find('.');
+    const std::size_t decimals = point < digits ? std::min<std::size_t>(digits - point - 1, 15) : 0;
+    const double given = number_of_text<double>(text.substr(0, digits)).value_or(0);
+    return fixed_decimal(given * exact / observed.work.middle(), static_cast<int>(decimals))
+        .append(text.substr(digits));
+}
+
 /// The observed number as it was found, a line for each convention that gives it.
 [[nodiscard]] inline table_section observed_section(const comparison_report& shown) {
     const observed_report& observed = *shown.observed;
@@ -152,9 +166,8 @@ namespace detail {
         add("  is no convention's",
             text_of({"the nearest is ", observed.nearest.how.name, ": ", grouped(to_string(observed.nearest.total))}));
     }
-    if (observed.log) {
-        add("  exactly", text_of({rate(exact), ", ", grouped(to_string(shown.exact)), " FLOPs"}));
-    }
+    add("  exactly", text_of({observed.log ? rate(exact) : as_observed(observed, exact), ", ",
+                              grouped(to_string(shown.exact)), " FLOPs"}));
     return section;
 }
 
