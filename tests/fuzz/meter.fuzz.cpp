@@ -2,7 +2,8 @@
 //
 // The calls that a training loop may make to a meter, in any order and with any number for a duration: after each call
 // the run has the totals of the steps that ended, or the call was a floptally::error that changed nothing. Any text is
-// also resumed as a state and read as a log.
+// also resumed as a state, read as a log of ours and as a trainer's, or taken for a number of a dashboard; and a state
+// with numbers of another run is resumed whole, with a checksum that is right.
 
 #include <cmath>
 #include <cstddef>
@@ -13,12 +14,16 @@
 #include <string>
 #include <vector>
 
+#include <floptally/conventions/comparison.hpp>
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/descriptors/attention.hpp>
+#include <floptally/json/comparison_json.hpp>
 #include <floptally/json/meter_json.hpp>
+#include <floptally/step/comparison_report.hpp>
 #include <floptally/step/meter.hpp>
 #include <floptally/step/meter_log.hpp>
 #include <floptally/step/meter_state.hpp>
+#include <floptally/step/observed_work.hpp>
 #include <floptally/step/throughput_log.hpp>
 
 #include "fuzz_input.hpp"
@@ -29,10 +34,15 @@ using floptally::meter;
 using floptally::tally;
 using floptally::view;
 
-const floptally::flop_counter& model() {
-    static const floptally::flop_counter cost{
-        floptally::gqa{4, 2, 8, {}}.cost({.hidden_size = 32, .attends = floptally::mask::sliding_window(5)})};
+const floptally::cost& layer() {
+    static const floptally::cost cost =
+        floptally::gqa{4, 2, 8, {}}.cost({.hidden_size = 32, .attends = floptally::mask::sliding_window(5)});
     return cost;
+}
+
+const floptally::flop_counter& model() {
+    static const floptally::flop_counter counter{layer()};
+    return counter;
 }
 
 meter fresh() { return {model(), {.gpus = 8, .peak_tflops = 989, .counted = floptally::counted_for::all_gpus}}; }
@@ -123,6 +133,94 @@ void read_state(const std::string& text) {
     check_rates(of);
 }
 
+/// A state whose numbers and names are any: what it says is read again as it was written, and resumed or refused.
+void resume_edited_state(reader& input) {
+    meter from = fresh();
+    from.begin_step();
+    from.microbatch().add_lengths(std::vector<std::int64_t>{7, 100});
+    from.end_step(0.5);
+    floptally::meter_state state = state_of(from);
+    floptally::step_totals& totals = state.run.totals;
+    for (unsigned edits = input.take<std::uint8_t>() % 5U; edits != 0; --edits) {
+        switch (input.take<std::uint8_t>() % 12U) {
+            case 0:
+                state.numbers = input.take<std::uint64_t>();
+                break;
+            case 1:
+                state.words.push_back(input.take<std::uint64_t>());
+                break;
+            case 2:
+                state.words.pop_back();
+                break;
+            case 3:
+                state.masks.push_back("causal");
+                break;
+            case 4:
+                totals.steps = input.take<std::uint64_t>();
+                break;
+            case 5:
+                totals.useful = floptally::flops{input.take<floptally::uint128>()};
+                break;
+            case 6:
+                totals.executed = floptally::flops{input.take<floptally::uint128>()};
+                break;
+            case 7:
+                totals.seconds = input.take<double>();
+                break;
+            case 8:
+                totals.gpu_seconds = input.take<double>();
+                break;
+            case 9:
+                totals.peak_tflop = input.take<double>();
+                break;
+            case 10:
+                state.account = {.wall_seconds = input.take<double>(), .saved_at = input.take<double>()};
+                state.account->spent.push_back({"data", input.take<double>()});
+                break;
+            default:
+                if (!state.words.empty()) {
+                    state.words[input.take<std::uint8_t>() % state.words.size()] = input.take<std::uint64_t>();
+                }
+        }
+        if (state.words.empty()) {
+            break;
+        }
+    }
+    meter into = fresh();
+    done(into, [&] {
+        const std::string text = to_json(state).dump();
+        const floptally::meter_state read = floptally::read_meter_state(nlohmann::json::parse(text));
+        require(to_json(read).dump() == text);
+        resume(into, read);
+    });
+    check_rates(into);
+    done(into, [&] { into.begin_step(); });
+    done(into, [&] { into.end_step(0.5); });
+    check_rates(into);
+}
+
+/// A text as the log of a trainer, and its first line as a number of a dashboard.
+void read_of_others(const std::string& text) {
+    static const floptally::convention_comparison all(layer());
+    tally batch{all.masks()};
+    batch.add_lengths(std::vector<std::int64_t>{70, 5});
+    constexpr floptally::observed_step step{.seconds = 2.0, .gpus = 8, .peak_tflops = 989.0};
+    const auto shown = [](const floptally::comparison_report& made) {
+        require(!made.observed->nearest.how.name.empty() && !to_table(made).empty() && !to_json(made).dump().empty());
+    };
+    try {
+        std::istringstream lines(text);
+        shown(floptally::comparison_of("", all, batch, "", floptally::observed_log_of(lines, batch, step)));
+    } catch (const floptally::error& problem) {
+        require(!problem.field().empty());
+    }
+    try {
+        shown(floptally::comparison_of("", all, batch, "", text.substr(0, text.find('\n')) + "%", step));
+    } catch (const floptally::error& problem) {
+        require(!problem.field().empty());
+    }
+}
+
 void read_log(const std::string& text) {
     try {
         std::istringstream lines(text);
@@ -139,12 +237,18 @@ void read_log(const std::string& text) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
     reader input(data, size);
-    switch (input.take<std::uint8_t>() % 4U) {
+    switch (input.take<std::uint8_t>() % 6U) {
         case 0:
             read_state(input.rest());
             break;
         case 1:
             read_log(input.rest());
+            break;
+        case 3:
+            resume_edited_state(input);
+            break;
+        case 4:
+            read_of_others(input.rest());
             break;
         default:
             run_loop(input);
