@@ -73,7 +73,7 @@ def cost(
 
     if isinstance(config, Cost):
         usual = {"mla": "expanded", "mtp": 0, "padded_vocab_size": 0, "strict": False, "parts": []}
-        for name in ["page"] * (page is not None) + [name for name in usual if options[name] != usual[name]]:
+        for name in ["page"] * (page is not None) + [name for name in usual if repr(options[name]) != repr(usual[name])]:
             raise Error(name, "says how a config is read, and this is a Cost already")
         return config
     if isinstance(config, (str, os.PathLike)):

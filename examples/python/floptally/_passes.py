@@ -21,6 +21,8 @@ class StepWork(Mapping[str, "Breakdown"]):
     they are of one model and plan."""
 
     def __init__(self, parts: Mapping[str, Breakdown]) -> None:
+        if not isinstance(parts, Mapping):
+            raise Error("parts", f"must be a dict of names and breakdowns, got {shortened(parts)}")
         self._parts = dict(parts)
 
     def __getitem__(self, name: str) -> Breakdown:

@@ -156,6 +156,9 @@ void array_argument::read_buffer(py::handle value, std::string_view field) {
         if (py::hasattr(value, "__dlpack_device__")) {
             require_own_place(value, field);
         }
+        if (problem.matches(PyExc_ValueError)) {  // NumPy's dates and records have no format of a buffer
+            throw error(field, "cannot be read as an array: " + py::str(problem.value()).cast<std::string>());
+        }
         throw problem;
     }
     is_array_ = true;
@@ -426,6 +429,9 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
             }
         });
         ++rows;
+    }
+    if (rows == 0) {
+        throw error(field, "has no row, and another length than it says");
     }
     return {flags, rows};
 }

@@ -164,11 +164,15 @@ PyObject* raised() noexcept {
         throw;
     } catch (py::error_already_set& problem) {
         problem.restore();
+    } catch (const py::cast_error&) {  // within a list or a dict
+        PyErr_SetString(PyExc_TypeError, "an argument holds a value of another type than it takes");
     } catch (const py::builtin_exception& problem) {
         problem.set_error();
     } catch (const error& problem) {
         set_error(problem);
     } catch (const std::bad_alloc&) {
+        PyErr_NoMemory();
+    } catch (const std::length_error&) {  // of a list longer than any memory
         PyErr_NoMemory();
     } catch (const std::exception& problem) {
         PyErr_SetString(PyExc_RuntimeError, problem.what());

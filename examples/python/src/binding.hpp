@@ -128,6 +128,8 @@ class arguments {
             return (*this)[name].template cast<T>();
         } catch (const py::cast_error&) {
             refuse_type(name, type_words<T>());
+        } catch (const py::reference_cast_error&) {  // of None
+            refuse_type(name, type_words<T>());
         }
     }
     [[nodiscard]] std::string text(std::string_view name) const { return to_text((*this)[name], name); }

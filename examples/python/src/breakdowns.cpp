@@ -187,7 +187,7 @@ void bind_breakdowns(py::module_& module) {
     operation(type, "__add__", [](const counted_work& a, const counted_work& b) { return sum_of(a, b); });
     method(type, "named", [](py::handle self, const arguments& given) {
         py::dict one;
-        one[given["name"]] = self;
+        one[py::str(given.text("name"))] = self;
         return package_attribute("_passes", "StepWork")(one);
     });
     function(module, "_pass_rates", [](const arguments& given) { return pass_rates_of(given); });

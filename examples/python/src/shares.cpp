@@ -215,6 +215,9 @@ model_cost on_rank(const model_cost& whole, const arguments& given) {
 py::object used_modules(const arguments& given) {
     std::vector<step_module> modules;
     for (const py::handle entry : given["modules"]) {
+        if (!py::hasattr(entry, "data_parallel_size")) {
+            throw error(indexed("modules", modules.size()), "must be a floptally.StepModule, got " + shown(entry));
+        }
         modules.push_back({.name = to_text(entry.attr("name"), "name"),
                            .ranks = entry.attr("ranks").cast<std::vector<std::uint64_t>>(),
                            .data_parallel_size = to_count(entry.attr("data_parallel_size"), "data_parallel_size"),

@@ -79,7 +79,13 @@ std::string to_text(py::handle value, std::string_view field) {
     if (!py::isinstance<py::str>(value)) {
         throw error(field, "must be a str, got " + shown(value));
     }
-    return value.cast<std::string>();
+    Py_ssize_t size = 0;
+    const char* const text = PyUnicode_AsUTF8AndSize(value.ptr(), &size);
+    if (text == nullptr) {
+        PyErr_Clear();
+        throw error(field, "must have whole characters, got half of a surrogate pair");
+    }
+    return {text, static_cast<std::size_t>(size)};
 }
 
 bool is_sequence(py::handle value) {
@@ -102,7 +108,7 @@ view to_view(py::handle word) {
     if (!py::isinstance<py::str>(word)) {
         throw error("view", "must be useful, padded or executed, got " + shown(word));
     }
-    return from_word<view>(word.cast<std::string>(), "view", {"useful", "padded", "executed"});
+    return from_word<view>(to_text(word, "view"), "view", {"useful", "padded", "executed"});
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> known) {
