@@ -30,7 +30,7 @@ run(${CMAKE_COMMAND} --install ${BINARY} --prefix ${WORK}/prefix)
 build_and_run(find_package "consumer;reads_a_config" -DCMAKE_PREFIX_PATH=${WORK}/prefix -DWANTED_VERSION=${VERSION})
 build_and_run(add_subdirectory consumer -DFLOPTALLY_SOURCE=${SOURCE})  # that the reader links is seen when it is generated
 
-# The lines of docs/installing.md, with the tree in place of the download.
+# The lines of docs/start.md, with the tree in place of the download.
 build_and_run(fetch_content consumer -DFETCHCONTENT_SOURCE_DIR_FLOPTALLY=${SOURCE})
 
 find_program(PKG_CONFIG pkg-config)
