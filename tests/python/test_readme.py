@@ -55,6 +55,24 @@ def test_the_lines_of_the_readme_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert run(lines[0], "README.md", {}) == 1
 
 
+def test_the_sentences_of_the_readme_have_the_numbers_of_its_table_and_of_the_package() -> None:
+    text = " ".join((SOURCE / "README.md").read_text().split())
+    rows = re.findall(r"\| \**(\w+)\** \| ([\d.]+) \| ([\d.]+) \| ([\d.]+) \|", text)
+    totals = {name: [float(number) for number in numbers] for name, *numbers in rows}
+    exact = totals.pop("exact")
+    one, packed, window = zip(*totals.values())
+    assert len(totals) == 8 and "Ask eight well-known tools" in text
+    assert f"they say {int(min(one))} to {int(max(one))} TFLOP" in text
+    assert f"by eight conventions, {int(min(one))} to {int(max(one))} TFLOP" in text
+    assert "up to a third more than it is where rows are packed" in text and 1.3 < max(packed) / exact[1] < 1.36
+    assert "and twice as much under a window" in text and 2 <= max(window) / exact[2] < 2.2
+    trainers = re.search(r"\| ((?:[\w-]+, )+[\w-]+) and (\d+) more \|", text)
+    assert trainers is not None
+    adopted = [path.stem for path in (SOURCE / "examples/python/floptally/adopt").glob("[!_]*.py")]
+    assert trainers[1].count(",") + 1 + int(trainers[2]) == len(adopted)
+    assert f"that {len(adopted)} trainers call" in (SOURCE / "docs/python.md").read_text()
+
+
 def test_the_pictures_say_what_their_program_draws(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("matplotlib", reason="matplotlib is not installed")
     subprocess.run([sys.executable, "-B", SOURCE / "examples/pictures.py", tmp_path], check=True)
