@@ -64,7 +64,7 @@ class tally : public adds_batches<tally> {
   public:
     static constexpr std::size_t fixed_words = detail::tally_words::fixed;  ///< fixed statistics of one tower
 
-    constexpr tally() = default;
+    constexpr tally() : tally(mask_set{}) {}
 
     /// Counts nothing yet; it keeps the pairs of these masks.
     constexpr explicit tally(const mask_set& masks) : words_(masks) {}

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -173,7 +174,7 @@ class pipeline_order {
     /// 2 pp - 1 microbatches at least that fill the pipeline; those that there are not have no passes.
     void go_down_and_up(std::uint64_t rank) {
         const std::uint64_t all = std::max(2 * pp_ - 1, microbatches_);
-        std::uint64_t done[3][2] = {};
+        std::array<std::array<std::uint64_t, 2>, 3> done{};
         const auto put = [&](kind what, std::uint64_t second) {
             const std::uint64_t microbatch = done[static_cast<std::size_t>(what)][second]++;
             if (microbatch < microbatches_) {

@@ -62,9 +62,9 @@ namespace detail {
     }
     for (const auto& [is_given, field] :
          {std::pair(choices.split.num_layers_in_first_pipeline_stage != 0, "num_layers_in_first_pipeline_stage"),
-          {choices.split.num_layers_in_last_pipeline_stage != 0, "num_layers_in_last_pipeline_stage"},
-          {choices.split.account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split"},
-          {choices.split.account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split"}}) {
+          std::pair(choices.split.num_layers_in_last_pipeline_stage != 0, "num_layers_in_last_pipeline_stage"),
+          std::pair(choices.split.account_for_embedding_in_pipeline_split, "account_for_embedding_in_pipeline_split"),
+          std::pair(choices.split.account_for_loss_in_pipeline_split, "account_for_loss_in_pipeline_split")}) {
         if (is_given) {
             throw error(field, "is given beside layers_of_chunks, which says all");
         }

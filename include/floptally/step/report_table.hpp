@@ -74,7 +74,7 @@ namespace detail {
         }
     };
     const auto add_samples = [&](const char* samples, const char* tokens, modality in) {
-        for (const auto& [name, what] : {std::pair(samples, statistic::count), {tokens, statistic::tokens}}) {
+        for (const auto& [name, what] : {std::pair(samples, statistic::count), std::pair(tokens, statistic::tokens)}) {
             if (r.masks.has(in)) {
                 add(name, r.batch.get(view::useful, what, in), r.batch.get(view::padded, what, in));
             }
@@ -133,10 +133,9 @@ namespace detail {
 [[nodiscard]] inline table_section padding_section(const padding_flops& padding, figures style) {
     table_section section{
         .columns = {name_column("padded"), work_column("spent on", style), {"share", cell_side::right, 11}}};
-    for (const auto& [name, work] : {std::pair("real tokens", padding.useful),
-                                     {"padding of their slots", padding.in_slots},
-                                     {"mock sequences", padding.mock},
-                                     {"padded vocabulary", padding.vocabulary}}) {
+    for (const auto& [name, work] :
+         {std::pair("real tokens", padding.useful), std::pair("padding of their slots", padding.in_slots),
+          std::pair("mock sequences", padding.mock), std::pair("padded vocabulary", padding.vocabulary)}) {
         section.rows.push_back({{name}, work_cell(work, style), share_cell(work, padding.padded())});
     }
     return section;

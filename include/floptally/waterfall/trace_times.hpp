@@ -149,10 +149,9 @@ class trace_times {
         const bool tells_waiting = waiting() > 0;
         for (const auto& [name, kind] :
              {std::pair("communication", tells_waiting ? apart_kind::transfer : apart_kind::communication),
-              {"data loading", apart_kind::data_wait},
-              {"optimizer", apart_kind::optimizer},
-              {"element-wise kernels", apart_kind::elementwise},
-              {"no kernel runs", apart_kind::launches}}) {
+              std::pair("data loading", apart_kind::data_wait), std::pair("optimizer", apart_kind::optimizer),
+              std::pair("element-wise kernels", apart_kind::elementwise),
+              std::pair("no kernel runs", apart_kind::launches)}) {
             // A trace of the host alone does not say what ranks send.
             if (on_gpu_ || (kind != apart_kind::communication && kind != apart_kind::transfer)) {
                 put(name, kind, 0);
@@ -226,8 +225,9 @@ class trace_times {
             notes_.push_back(detail::text_of(
                 {"the device began the profiler's steps ", milliseconds(begin_ - marked_begin), " ms after the host"}));
         }
-        for (const auto& [count, what] : {std::pair(alone, "without a launch in the trace: "),
-                                          {outside, "that were not launched in the profiler's steps, left out: "}}) {
+        for (const auto& [count, what] :
+             {std::pair(alone, "without a launch in the trace: "),
+              std::pair(outside, "that were not launched in the profiler's steps, left out: ")}) {
             if (count != 0) {
                 notes_.push_back(detail::text_of({"kernels and copies ", what, count}));
             }

@@ -32,9 +32,9 @@ FLOPTALLY_OF_LIBRARY inline std::vector<const void*>& kernels_of_library() {
     static std::vector<const void*> all;
     return all;
 }
-/// True once a kernel is in that list, which its mention here puts it on.
+/// True once a kernel is in that list, which its mention here puts it on. Not const, which nvcc 12 keeps to a unit.
 template <class Body>
-FLOPTALLY_OF_LIBRARY inline const bool is_listed = [] {
+FLOPTALLY_OF_LIBRARY inline bool is_listed = [] {
     kernels_of_library().push_back(reinterpret_cast<const void*>(&kernel_of<Body>));
     return true;
 }();

@@ -73,7 +73,7 @@ class trace_spans {
     [[nodiscard]] const launch* launch_of(const trace_event& kernel) const {
         // Where no operator launched it, some profilers write its correlation there once more.
         const std::uint64_t external = kernel.external == kernel.correlation ? 0 : kernel.external;
-        for (const auto& [from, id] : {std::pair(&launches_, kernel.correlation), {&operators_, external}}) {
+        for (const auto& [from, id] : {std::pair(&launches_, kernel.correlation), std::pair(&operators_, external)}) {
             const auto found = id == 0 ? from->end() : from->find(id);
             if (found != from->end()) {
                 return &found->second;
