@@ -65,7 +65,7 @@ def texts(r: random.Random) -> str:
 def arrays(r: random.Random) -> Any:
     kind = r.choice(["int8", "int32", ">i4", "int64", "uint32", "uint64", "float32", "bool", "object", "complex64", "U3", "M8[s]"])
     shape = r.choice([(), (0,), (1,), (4,), (2, 3), (3, 0), (2, 2, 2)])
-    made = np.zeros(shape, dtype=kind) if kind in ("object", "U3", "M8[s]") else (np.arange(math.prod(shape)) % 5).reshape(shape).astype(kind)
+    made: Any = np.zeros(shape, dtype=kind) if kind in ("object", "U3", "M8[s]") else (np.arange(math.prod(shape)) % 5).reshape(shape).astype(kind)
     if made.ndim == 1 and r.random() < 0.3:
         made = made[:: r.choice([2, -1])]
     return made.data if kind in ("int32", "int64", "float32") and made.ndim == 1 and r.random() < 0.3 else made
