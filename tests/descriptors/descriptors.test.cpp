@@ -221,6 +221,25 @@ TEST_CASE("zero experts widen the router and run nothing", "[descriptors][feed_f
           "num_experts_per_tok: must be at most the 11 experts, got 12");
 }
 
+TEST_CASE("a token passes the biases of the experts that it chooses, and all are stored",
+          "[descriptors][feed_forward]") {
+    const cost model =
+        moe{.num_experts = 7, .num_experts_per_tok = 3, .intermediate_size = 11, .expert_bias = 13}.cost(causal_layer);
+    CHECK(model.parameters() == 15 * 7 + 7 * 3 * 15 * 11 + 7 * 13);
+    convention with_biases = conventions::exact;  // 2 a bias, as if it were a matrix
+    with_biases.counted = term_set(term::bias);
+    tally batch;
+    batch.add(sequence{.length = 5});
+    std::uint64_t passed = 0;
+    for (int token = 0; token < 5; ++token) {
+        for (int choice = 0; choice < 3; ++choice) {
+            passed += 13;
+        }
+    }
+    CHECK(evaluate(model, batch, with_biases).get(view::useful, phase::forward) == flops{2 * passed});
+    CHECK(evaluate(model, batch, with_biases).get(view::padded, phase::forward) == flops{2 * passed});
+}
+
 TEST_CASE("dense_first changes its kind at the layer that it names", "[descriptors][feed_forward]") {
     using part = dense_first<gated_mlp, moe>;
     constexpr part two{.num_dense_layers = 2,

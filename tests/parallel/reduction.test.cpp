@@ -191,6 +191,18 @@ concept scales_without_saying = requires(const Reduction& reduction, const tally
     reduction.scaled(mine);
 };
 
+/// A convention with pairs of its own in one place alone: in models with or without a layer without a window, and of
+/// indexers or of layers.
+template <bool WithoutWindow, bool OfIndexer>
+void counts_otherwise(floptally::convention& how) {
+    how.pairs = [](const floptally::rule& attends, const floptally::convention& as,
+                   const floptally::attention_context& model) {
+        return model.has_layer_without_window == WithoutWindow && model.of_indexer == OfIndexer
+                   ? floptally::counted_statistics()
+                   : floptally::count_pairs(attends, as, model);
+    };
+}
+
 }  // namespace
 
 TEST_CASE("A1: tokens, pairs and FLOPs are bit-identical for every layout up to 64 and every split into microbatches") {
@@ -583,12 +595,10 @@ TEST_CASE("F46: ranks with another convention, plan or model do not agree, which
                            : floptally::count_pairs(attends, as, model);
             };
         },
-        [](convention& how) {  // of what an indexer scores alone
-            how.pairs = [](const floptally::rule& attends, const convention& as,
-                           const floptally::attention_context& model) {
-                return model.of_indexer ? floptally::counted_statistics() : floptally::count_pairs(attends, as, model);
-            };
-        }};
+        counts_otherwise<false, false>,
+        counts_otherwise<false, true>,
+        counts_otherwise<true, false>,
+        counts_otherwise<true, true>};
     for (const auto change : changes) {
         CHECK(by_convention(change) == convention_error);
     }
