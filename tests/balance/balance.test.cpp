@@ -409,6 +409,66 @@ TEST_CASE("T3 the same costs give the same assignment everywhere, equal ones by 
     CHECK(digest == 263755769U);
 }
 
+/// A digest of some deals (FNV-1a), whose options are drawn; what cannot be dealt is in it too.
+template <class Cost, class Make>
+std::uint64_t digest_of_deals(std::uint64_t first, const Make& cost) {
+    generator draw(first);
+    std::uint64_t digest = 14695981039346656037U;
+    const auto hash = [&digest](std::uint64_t word) { digest = (digest ^ word) * 1099511628211U; };
+    for (std::uint64_t i = 0; i < 600; ++i) {
+        const std::size_t ranks = 1 + draw.below(i % 20 == 7 ? 80 : 12);
+        const std::size_t loads = 1 + draw.below(3) / 2 * (1 + draw.below(2));
+        const std::size_t count = ranks * (1 + draw.below(i % 50 == 0 ? 200 : i % 4 == 0 ? 20 : 6));
+        std::vector<Cost> costs;
+        for (const std::uint64_t plain : some_costs(draw, count * loads, i % 6)) {
+            costs.push_back(cost(plain));
+        }
+        const std::uint64_t budgets[] = {0, 40, 3000, floptally::automatic_budget};
+        const std::uint64_t ends[] = {0, 16, 1024, 1'000'000};
+        balance_options how{.mode = static_cast<balance_mode>(i % 3),
+                            .seed = static_cast<balance_seed>(draw.below(3)),
+                            .loads = loads,
+                            .budget = budgets[draw.below(4)],
+                            .fineness = ends[draw.below(4)]};
+        std::vector<std::uint64_t> sizes(count);
+        std::vector<std::uint32_t> groups(count);
+        std::uint64_t all = 0;
+        const std::uint64_t tie = 1 + draw.below(3);
+        for (std::size_t sample = 0; sample < count; ++sample) {
+            all += sizes[sample] = draw.below(100);
+            groups[sample] = static_cast<std::uint32_t>(sample - sample % tie);
+        }
+        if (how.mode == balance_mode::capacity) {
+            how.sizes = sizes;
+            how.capacity = all / ranks + draw.below(150);
+        }
+        if (how.mode != balance_mode::equal_count) {
+            how.groups = groups;
+        }
+        assignment dealt;
+        if (error_of([&] { dealt = partition(costs, ranks, how); }) == "no error") {
+            for (const std::uint32_t rank : dealt.rank_of) {
+                hash(rank);
+            }
+            hash(dealt.is_optimum ? 1 : 0);
+            hash(static_cast<std::uint64_t>(dealt.exponent));
+        } else {
+            hash(12345);
+        }
+    }
+    return digest;
+}
+
+TEST_CASE("T3 deals of every mode, seed, budget, fineness and number are the same everywhere") {
+    // Written down as those above are, and for the same reason.
+    CHECK(digest_of_deals<std::uint64_t>(1, [](std::uint64_t cost) { return cost; }) == 12505885194264338415U);
+    CHECK(digest_of_deals<std::uint64_t>(2, [](std::uint64_t cost) { return cost << 24; }) == 14058109774636919292U);
+    CHECK(digest_of_deals<uint128>(3, [](std::uint64_t cost) { return uint128{cost} * cost << 30 | cost; }) ==
+          10761630287434401556U);
+    CHECK(digest_of_deals<double>(4, [](std::uint64_t cost) { return static_cast<double>(cost) / 3; }) ==
+          2820292150327037695U);
+}
+
 TEST_CASE("T3 the kind of number does not matter: 64 and 128 bits, whole doubles, any scale") {
     generator draw(21);
     for (std::uint64_t kind = 0; kind < 6; ++kind) {
