@@ -766,4 +766,13 @@ TEST_CASE("A row is made as a tally is, from lengths, boundaries and padded rows
     CHECK(padded.tokens() == 24);
 }
 
+TEST_CASE("an imbalance is refused where its product is beyond 128 bits, and not before", "[context_parallel]") {
+    using floptally::uint128;
+    constexpr uint128 most = ~uint128{0};
+    const uint128 third = most / 3;  // and nothing is left
+    CHECK(imbalance_of(third, third + 1, 3) == imbalance{most, third + 1});
+    CHECK_THROWS_AS(imbalance_of(third + 1, third + 4, 3), floptally::overflow);
+    CHECK(imbalance_of(most, most, 1) == imbalance{1, 1});
+}
+
 }  // namespace context_parallel_test
