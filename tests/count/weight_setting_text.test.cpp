@@ -75,7 +75,7 @@ TEST_CASE("a text that is no setting of weights is an error with its place", "[w
          {"mlp@=frozen", "mlp@3-2=frozen", "mlp@a-2=frozen", "mlp@1-=frozen", "mlp@0-18446744073709551615=frozen"}) {
         CHECK(problem(text) == "rules[0]: layers must be FIRST-LAST, both included, got \"" + text + "\"");
     }
-    for (const std::string text : {std::string("=frozen"), longest + "w=frozen"}) {
+    for (const std::string& text : {std::string("=frozen"), longest + "w=frozen"}) {
         CHECK(problem(text) == "rules[0]: must name weights in 1 to 39 characters, got \"" + text + "\"");
     }
     for (const std::string text : {"mlp=lora", "mlp=lora0", "mlp=lora-1", "mlp=lorax"}) {
