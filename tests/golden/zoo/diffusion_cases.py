@@ -200,6 +200,7 @@ def WanTransformer3DModel(choose):
                   ffn_dim=even(choose, 10, 40), num_layers=choose.randint(1, 3), cross_attn_norm=flag(choose),
                   image_dim=even(choose, 4, 12) if pictures else None, added_kv_proj_dim=heads * dim if pictures else None,
                   pos_embed_seq_len=choose.choice([None, 514]) if pictures else None)
+    config["added_kv_proj_dim"] = choose.choice([None, config["added_kv_proj_dim"]])
 
     def later(choose, batch, grid, tokens):
         return pictures_of(config, batch)
@@ -236,6 +237,7 @@ def SkyReelsV2Transformer3DModel(choose):
 def WanVACETransformer3DModel(choose):
     config, _ = WanTransformer3DModel(choose)
     patch = config["patch_size"]
+    config["num_layers"] = choose.randint(2, 4)
     config["vace_layers"] = [layer for layer in range(config["num_layers"]) if layer == 0 or flag(choose)]
     config["vace_in_channels"] = choose.randint(3, 9)
 
@@ -260,7 +262,6 @@ def WanAnimateTransformer3DModel(choose):
                    "motion_encoder_dim": out, "face_encoder_hidden_dim": choose.randint(4, 9), "face_encoder_num_heads": choose.randint(1, 4),
                    "inject_face_latents_blocks": every, "num_layers": every * choose.randint(1, 3), **channels,
                    "motion_encoder_batch_size": choose.choice([2, 8])})
-    config["added_kv_proj_dim"] = choose.choice([config["added_kv_proj_dim"], None])
 
     def inputs(choose, model):
         batch, grid, text = batch_of(choose, True, patch[1])
