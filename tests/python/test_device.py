@@ -289,6 +289,21 @@ def test_kernels_are_read_and_loaded_once_a_device(mistral: floptally.Cost, monk
         monkeypatch.undo()
 
 
+@pytest.mark.parametrize("call", ["cudaHostAlloc", "cudaMemcpyAsync", "cudaStreamSynchronize"])
+def test_a_tally_that_fails_half_made_gives_its_memory_back_on_its_device(mistral: floptally.Cost, host: Host, call: str) -> None:
+    library = host.library
+    floptally.DeviceTally(mistral, device=1)  # its kernels are loaded
+    before = library.floptally_host_on_wrong_device()
+    library.floptally_host_fail_next(call.encode(), 2)
+    library.floptally_host_require_device(1)
+    try:
+        with pytest.raises(floptally.Error, match="^cu[A-Z]"):
+            floptally.DeviceTally(mistral, device=1)
+        assert library.floptally_host_on_wrong_device() == before
+    finally:
+        library.floptally_host_require_device(-1)
+
+
 def test_machine_code_and_ptx_are_of_the_cuda_that_the_error_names() -> None:
     """A driver loads what its own CUDA or an older one has assembled; nvcc 13 has raised the ABI of machine code."""
     image = _device._kernels()

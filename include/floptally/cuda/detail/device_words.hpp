@@ -9,6 +9,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <floptally/cuda/detail/block.hpp>
@@ -38,13 +39,17 @@ class device_words {
         const std::size_t before = std::size_t{size} + 1;
         const std::size_t words = before + (constants.size() + sizeof(std::uint64_t) - 1) / sizeof(std::uint64_t);
         const std::size_t pinned = std::max(in_slots + size, words);
-        words_.reset(static_cast<std::uint64_t*>(api_.allocate(words * sizeof(std::uint64_t))));
-        pinned_.reset(static_cast<std::uint64_t*>(api_.allocate_pinned(pinned * sizeof(std::uint64_t))));
-        std::fill_n(pinned_.get(), pinned, 0);
-        std::memcpy(pinned_.get() + before, constants.data(), constants.size());
-        api_.copy_async(words_.get(), pinned_.get(), words * sizeof(std::uint64_t), nullptr);
+        // Given back within the scope where a later call fails.
+        memory<Api::release> on_device(static_cast<std::uint64_t*>(api_.allocate(words * sizeof(std::uint64_t))));
+        memory<Api::release_pinned> on_host(
+            static_cast<std::uint64_t*>(api_.allocate_pinned(pinned * sizeof(std::uint64_t))));
+        std::fill_n(on_host.get(), pinned, 0);
+        std::memcpy(on_host.get() + before, constants.data(), constants.size());
+        api_.copy_async(on_device.get(), on_host.get(), words * sizeof(std::uint64_t), nullptr);
         api_.synchronize(nullptr);
-        std::fill_n(pinned_.get(), pinned, 0);
+        std::fill_n(on_host.get(), pinned, 0);
+        words_ = std::move(on_device);
+        pinned_ = std::move(on_host);
         staging_ = pinned_.get() + in_slots;
         // All devices of a 64-bit program see pinned memory by the host's address.
         slots_ = {pinned_.get(), words_.get() + size, snapshots, size};
