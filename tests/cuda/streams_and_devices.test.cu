@@ -329,21 +329,36 @@ void every_call_is_made_on_its_own_device() {
     of_second.reset();
 }
 
-/// An owner's end waits for the streams that it was given, and for no other.
-void an_end_waits_for_its_own_streams() {
-    if (!on_host::is_here()) {
-        return;
+/// Takes some tenths of a second on a GPU.
+__global__ void count_up(volatile std::int32_t* at, std::int32_t times) {
+    for (std::int32_t i = 0; i < times; ++i) {
+        *at = *at + 1;
     }
+}
+
+/// An owner's end waits for what is queued, on streams that are gone too.
+void an_end_waits_for_what_is_queued() {
     const device_copy<std::int32_t> numbers(boundaries);
-    const gpu_test::stream own;
-    const gpu_test::stream other;
+    const device_copy<std::int32_t> counted(std::vector<std::int32_t>{0});
+    std::optional<gpu_test::stream> own(std::in_place);
     std::optional<device_tally> batch(std::in_place, mask_set{});
-    std::optional<device_tally> beside(std::in_place, mask_set{});
-    batch->add_lengths(numbers.all().first(2), own);
-    beside->add_lengths(numbers.all().first(2), other);
-    const on_host::call_counts asked = on_host::counts_of([&] { batch.reset(); });
-    expect(asked == on_host::call_counts{.allocations = 2, .waits = 1, .others = 1},
-           "the end of a tally asks for " + to_string(asked));
+    cudaEvent_t end = nullptr;
+    require_cuda(cudaEventCreate(&end), "cudaEventCreate");
+    count_up<<<1, 1, 0, *own>>>(const_cast<std::int32_t*>(counted.all().data()), on_host::is_here() ? 10 : 200'000);
+    batch->add_lengths(numbers.all().first(2), *own);
+    batch->snapshot_async(*own);
+    require_cuda(cudaEventRecord(end, *own), "cudaEventRecord");
+    if (on_host::is_here()) {
+        const on_host::call_counts asked = on_host::counts_of([&] { batch.reset(); });
+        expect(asked == on_host::call_counts{.allocations = 2, .others = 1},
+               "the end of a tally asks for " + to_string(asked));
+    } else {
+        own.reset();
+        expect(cudaEventQuery(end) == cudaErrorNotReady, "the kernel before is too fast to see a wait");
+        batch.reset();
+    }
+    expect(cudaEventQuery(end) == cudaSuccess, "the end of a tally waits for its kernels");
+    require_cuda(cudaEventDestroy(end), "cudaEventDestroy");
 }
 
 /// First of all, before anything else has made one.
@@ -369,7 +384,7 @@ int main(int argc, char** argv) {
         a_failed_call_shifts_nothing();
         int devices = 0;
         require_cuda(cudaGetDeviceCount(&devices), "cudaGetDeviceCount");
-        an_end_waits_for_its_own_streams();
+        an_end_waits_for_what_is_queued();
         if (devices > 1) {
             an_owner_works_on_its_own_device();
             every_call_is_made_on_its_own_device();

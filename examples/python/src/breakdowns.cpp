@@ -220,7 +220,7 @@ void bind_breakdowns(py::module_& module) {
         },
         [](const py::object& given) {
             const py::tuple state(given);
-            const auto& model = state[0].cast<const model_cost&>();
+            const auto model = state[0].cast<model_cost>();
             counted_work b(model.folded(to_convention(state[1]), model.plan()), state[2].cast<const tally&>(),
                            state[3].cast<bool>());
             of_state(state[4], b.mfu);

@@ -183,7 +183,7 @@ void bind_device_tallies(py::module_& module) {
         held_device_tally made{.stream_of = given["stream_of"]};
         made.counted = {new tally_by_driver(masks_for(given), options, given.as<int>("device"), image),
                         [](tally_by_driver* ended) {
-                            const py::gil_scoped_release released;  // it waits for its streams
+                            const py::gil_scoped_release released;  // it waits for the device
                             delete ended;
                         }};
         return made;

@@ -46,8 +46,8 @@ struct device_tally_options {
 /// device memory, and must stay until the stream has passed. A sequence that cannot be counted is left out and
 /// recorded: `read` and `poll` throw `left_out` for it, with the words that a tally of the host would have thrown. Adds
 /// on several streams add up; a snapshot or a reset must be ordered after them, by a stream or an event. One host
-/// thread at a time. Its destructor waits for the streams that it was given, which must still be there; replays of a
-/// graph must be over.
+/// thread at a time. Its destructor waits for the device, as freeing memory does; a stream that it was given may be
+/// gone by then.
 ///
 /// Its kernels are compiled with the structs of `Rules`, a `rule_list`; masks of other structs are an error in the
 /// constructor, before any call to the device. `Api` is what launches them (detail/device_words.hpp).

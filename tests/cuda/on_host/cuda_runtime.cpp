@@ -466,8 +466,16 @@ cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
 cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) {
     return call_on_device(__func__, kind::allocates, [&] { return allocate(memory, bytes, -1); });
 }
+/// Waits for the device.
 cudaError_t cudaFree(void* memory) {
-    return call_on_device(__func__, kind::allocates, [&] { return release(memory); });
+    return call_on_device(__func__, kind::allocates, [&] {
+        for (std::size_t i = 0; i < streams.size(); ++i) {
+            if (streams[i]->device == current_device()) {
+                wait_for(*streams[i], numbers);
+            }
+        }
+        return release(memory);
+    });
 }
 cudaError_t cudaFreeHost(void* memory) {
     return call_on_device(__func__, kind::allocates, [&] { return release(memory); });

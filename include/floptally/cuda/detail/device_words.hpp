@@ -10,7 +10,6 @@
 #include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <floptally/cuda/detail/block.hpp>
 #include <floptally/cuda/detail/snapshots.hpp>
@@ -23,8 +22,8 @@ namespace floptally::detail {
 ///
 /// `Api` is a device by the runtime (`cuda_api`) or by the driver: a `scope` in which it is current, what launches a
 /// kernel, and calls for memory and streams, which throw where they fail. Nothing is allocated, loaded or waited for
-/// but in the constructor, in `read` and at the end, which waits for the streams that it was given, since kernels may
-/// use the memory until then.
+/// but in the constructor, in `read` and at the end, which waits for the device, since kernels may use the memory until
+/// then. Streams may be gone by then.
 template <class Api>
 class device_words {
   public:
@@ -60,10 +59,7 @@ class device_words {
     ~device_words() {
         quietly([&] {
             const typename Api::scope on(api_);
-            for (const stream one : streams_) {
-                quietly([&] { api_.synchronize(one); });
-            }
-            words_.reset();
+            words_.reset();  // waits for the device
             pinned_.reset();
         });
     }
@@ -72,7 +68,6 @@ class device_words {
     template <class Body>
     void launch(const launch_shape& shape, stream on, std::string_view name, const typename Body::arguments& given) {
         const typename Api::scope here(api_, on);
-        remember(on);
         api_.template launch<Body>(shape, on, name, given);
     }
     /// Takes a snapshot in one launch. With `reset` the words are set to 0 after it.
@@ -81,7 +76,6 @@ class device_words {
     }
     void reset_async(stream on) {
         const typename Api::scope here(api_, on);
-        remember(on);
         api_.set_to_zero_async(words_.get(), size_ * sizeof(std::uint64_t), on);
     }
     /// The words of the next snapshot, or none; valid until the next call. Never blocks, and asks nobody.
@@ -126,12 +120,6 @@ class device_words {
     template <void (*Release)(void*)>
     using memory = std::unique_ptr<std::uint64_t[], released_by<Release>>;
 
-    void remember(stream on) {
-        if (std::find(streams_.rbegin(), streams_.rend(), on) == streams_.rend()) {
-            streams_.push_back(on);
-        }
-    }
-
     Api api_;
     std::uint32_t size_;
     memory<Api::release> words_;          // the number of snapshots and the constants after them
@@ -139,7 +127,6 @@ class device_words {
     std::uint64_t* staging_ = nullptr;
     snapshot_slots slots_{};
     std::optional<snapshot_reader> reader_;
-    std::vector<stream> streams_;
 };
 
 }  // namespace floptally::detail
