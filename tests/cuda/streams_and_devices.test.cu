@@ -344,7 +344,7 @@ void an_end_waits_for_what_is_queued() {
     std::optional<device_tally> batch(std::in_place, mask_set{});
     cudaEvent_t end = nullptr;
     require_cuda(cudaEventCreate(&end), "cudaEventCreate");
-    count_up<<<1, 1, 0, *own>>>(const_cast<std::int32_t*>(counted.all().data()), on_host::is_here() ? 10 : 200'000);
+    count_up<<<1, 1, 0, *own>>>(const_cast<std::int32_t*>(counted.all().data()), gpu_test::size(200'000, 10));
     batch->add_lengths(numbers.all().first(2), *own);
     batch->snapshot_async(*own);
     require_cuda(cudaEventRecord(end, *own), "cudaEventRecord");
@@ -354,7 +354,8 @@ void an_end_waits_for_what_is_queued() {
                "the end of a tally asks for " + to_string(asked));
     } else {
         own.reset();
-        expect(cudaEventQuery(end) == cudaErrorNotReady, "the kernel before is too fast to see a wait");
+        // compute-sanitizer lets no kernel run on.
+        expect(gpu_test::is_small || cudaEventQuery(end) == cudaErrorNotReady, "the kernel before is too fast");
         batch.reset();
     }
     expect(cudaEventQuery(end) == cudaSuccess, "the end of a tally waits for its kernels");
