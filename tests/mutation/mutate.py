@@ -77,7 +77,9 @@ class Mutant:
     def within(self, number: int, inner: str) -> str:
         """Both, behind the switch; `inner` is the text with the mutants that stand in it."""
         switch = f"floptally_mutants::on({number})"
-        return f"if (!{switch}) {{ {inner} }}" if self.is_statement else f"({switch} ? ({self.after}) : ({inner}))"
+        # What `!` stands before may be no bool, and both ways must be of one type.
+        after = f"!({self.before})" if self.before == f"!{self.after}" else self.after
+        return f"if (!{switch}) {{ {inner} }}" if self.is_statement else f"({switch} ? ({after}) : ({inner}))"
 
 
 def replaced(node: tree_sitter.Node, part: tree_sitter.Node, text: bytes, new: str) -> str:
