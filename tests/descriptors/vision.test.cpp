@@ -127,4 +127,31 @@ TEST_CASE("a pooling head is one query that attends every token, and an MLP behi
           }) == "num_attention_heads: must divide hidden_size (6), got 4");
 }
 
+TEST_CASE("a size of a vision part that is 0 is an error with its name", "[vision]") {
+    const auto problem = [](const auto& part, auto... of) {
+        return error_of([&] { static_cast<void>(part.cost(of...)); });
+    };
+    const std::string none = ": must be at least 1, got 0";
+    CHECK(problem(patch_embedding{.in_channels = 0, .patch_size = 4}, 7U) == "num_channels" + none);
+    CHECK(problem(patch_embedding{}, 7U) == "patch_size" + none);
+    CHECK(problem(patch_embedding{.patch_size = 4, .temporal_patch_size = 0}, 7U) == "temporal_patch_size" + none);
+    const patch_merger merger{.hidden_size = 5, .out_features = 3};
+    CHECK(problem(merger) == "no error");
+    patch_merger none_beside = merger;
+    none_beside.spatial_merge_size = 0;
+    CHECK(problem(none_beside) == "spatial_merge_size" + none);
+    CHECK(problem(patch_merger{.out_features = 3}) == "hidden_size" + none);
+    CHECK(problem(patch_merger{.hidden_size = 5}) == "out_hidden_size" + none);
+    const gated_patch_merger gated{.hidden_size = 5, .intermediate_size = 11, .out_features = 3};
+    CHECK(problem(gated) == "no error");
+    gated_patch_merger none_gated = gated;
+    none_gated.spatial_merge_size = 0;
+    CHECK(problem(none_gated) == "spatial_merge_size" + none);
+    CHECK(problem(gated_patch_merger{.intermediate_size = 11, .out_features = 3}) == "hidden_size" + none);
+    CHECK(problem(gated_patch_merger{.hidden_size = 5, .out_features = 3}) == "intermediate_size" + none);
+    CHECK(problem(gated_patch_merger{.hidden_size = 5, .intermediate_size = 11}) == "out_hidden_size" + none);
+    CHECK(problem(attention_pooling{.hidden_size = 6, .intermediate_size = 9}) == "num_attention_heads" + none);
+    CHECK(problem(attention_pooling{.num_heads = 2, .hidden_size = 6}) == "intermediate_size" + none);
+}
+
 }  // namespace vision_test
