@@ -20,6 +20,10 @@ transformers = pytest.importorskip("transformers")
 SIZES = {"vocab_size": 96, "hidden_size": 32, "intermediate_size": 48, "num_hidden_layers": 2, "num_attention_heads": 4}
 DECODER = {**SIZES, "num_key_value_heads": 2, "bos_token_id": 1, "eos_token_id": 2}
 
+EXPERTS_WITHOUT_NUMBERS = pytest.mark.skipif(
+    int(transformers.__version__.split(".")[0]) < 5, reason="before transformers 5, experts ask which tokens they have"
+)
+
 
 def small(kind: str, config: dict[str, Any], attention: str = "sdpa") -> Any:
     """A model of transformers without numbers."""
@@ -55,7 +59,7 @@ def check_sums(made: floptally.Verification) -> None:
     [
         ("LlamaForCausalLM", DECODER, "sdpa"),
         ("LlamaForCausalLM", DECODER, "eager"),
-        ("MixtralForCausalLM", {**DECODER, "num_local_experts": 4}, "sdpa"),
+        pytest.param("MixtralForCausalLM", {**DECODER, "num_local_experts": 4}, "sdpa", marks=EXPERTS_WITHOUT_NUMBERS),
         ("BertForMaskedLM", SIZES, "eager"),
     ],
 )
@@ -132,7 +136,7 @@ def test_frozen_weights_are_named() -> None:
         parameter.requires_grad_(False)
     model.model.embed_tokens.requires_grad_(False)
     made = floptally.verify(model, padded_batch())
-    assert made.equal and list(made.differences) == ["frozen_weights"] and made.differences["frozen_weights"] < 0
+    assert made.equal and list(others(made)) == ["frozen_weights"] and made.differences["frozen_weights"] < 0
     assert any("frozen" in note for note in made.notes)
 
 
@@ -264,5 +268,5 @@ def test_the_trainer_verifies_and_trains_on(tmp_path: Any) -> None:
     meter = floptally.Meter(floptally.cost(model), gpus=1, peak_tflops=1e-3)
     counter = callbacks.TrainerMeter(meter, verify=True).attach(trainer)
     trainer.train()
-    assert counter.verification is not None and counter.verification.pytorch == counter.verification.counted
+    assert counter.verification is not None and counter.verification.equal and others(counter.verification) == {}
     assert meter.run.steps == 2 and meter.run.useful == 2 * counter.verification.exact
