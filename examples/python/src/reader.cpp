@@ -9,8 +9,11 @@
 #include <floptally/json/table_json.hpp>
 #include <floptally/text/whole_file.hpp>
 
-#include "../../program/run.hpp"
 #include "classes.hpp"
+
+#ifdef FLOPTALLY_PYTHON_PROGRAM
+#include "../../program/run.hpp"
+#endif
 
 /// @file
 /// Configs read, and the program.
@@ -70,6 +73,7 @@ void bind_reader(py::module_& module) {
         return std::vector<std::string>(known.begin(), known.end());
     });
     function(module, "readable", [](const arguments& given) { return readable(to_flops(given["flops"], "flops")); });
+#ifdef FLOPTALLY_PYTHON_PROGRAM
     function(module, "run_program", [](const arguments& given) {
         auto words = given.as<std::vector<std::string>>("arguments");
         std::vector<char*> argv;
@@ -81,6 +85,11 @@ void bind_reader(py::module_& module) {
         const py::gil_scoped_release released;  // it may wait for standard input
         return program::main(static_cast<int>(words.size()), argv.data());
     });
+#else
+    function(module, "run_program", [](const arguments&) -> int {
+        throw error("floptally", "this package has no program: fmt and cxxopts were not there where it was built");
+    });
+#endif
     function(module, "address_of", [](const arguments& given) {
         return reinterpret_cast<std::uintptr_t>(integers(given["values"], "values").address());
     });

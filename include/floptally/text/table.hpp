@@ -50,7 +50,7 @@ struct table {
 /// "443 365": digits in groups of three.
 [[nodiscard]] inline std::string grouped(std::string digits) {
     for (std::size_t at = digits.size(); at > 3; at -= 3) {
-        digits.insert(at - 3, " ");
+        digits.insert(at - 3, 1, ' ');
     }
     return digits;
 }
