@@ -250,8 +250,11 @@ def passes(program: pathlib.Path, mutant: int, seconds: float, names: list[str],
     listed = program.parent / "names.txt"
     listed.write_text("".join('"' + re.sub(r'([\\",\[])', r"\\\1", name) + '"\n' for name in names))
     command = [str(program), *(["--abort", "-f", str(listed)] if names else ["~[.]"])]
-    return subprocess.run(command, capture_output=True, env=environment, cwd=program.parent, check=False,
-                          preexec_fn=lambda: limits(seconds)).returncode == 0  # fmt: skip
+    try:  # threads that wait for each other use no processor
+        return subprocess.run(command, capture_output=True, env=environment, cwd=program.parent, check=False,
+                              timeout=60 + 20 * seconds, preexec_fn=lambda: limits(seconds)).returncode == 0  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return False
 
 
 @dataclasses.dataclass
