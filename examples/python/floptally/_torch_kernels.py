@@ -43,14 +43,17 @@ def as_it_is(formula: Callable[..., int]) -> Callable[..., int]:
     return counted
 
 
-# The attention that a step on a CPU runs, which older releases count on a GPU alone: by their own formula of that one.
-CPU_ATTENTION = {
-    on_cpu: as_it_is(flop_registry[on_gpu])
-    for on_cpu, on_gpu in (
-        (ATEN._scaled_dot_product_flash_attention_for_cpu, ATEN._scaled_dot_product_flash_attention),
-        (ATEN._scaled_dot_product_flash_attention_for_cpu_backward, ATEN._scaled_dot_product_flash_attention_backward),
+# Attention that older releases have no formula for, by their own formula of the kernel that does the same: that of a
+# step on a CPU, and the packed one, whose arguments stand in the same order.
+ATTENTION = {
+    getattr(space, name): as_it_is(flop_registry[counted])
+    for space, name, counted in (
+        (ATEN, "_scaled_dot_product_flash_attention_for_cpu", ATEN._scaled_dot_product_flash_attention),
+        (ATEN, "_scaled_dot_product_flash_attention_for_cpu_backward", ATEN._scaled_dot_product_flash_attention_backward),
+        (torch.ops.torch_attn, "_varlen_attn", ATEN._flash_attention_forward),
+        (torch.ops.torch_attn, "_varlen_attn_backward", ATEN._flash_attention_backward),
     )
-    if on_cpu not in flop_registry
+    if hasattr(space, name) and getattr(space, name) not in flop_registry
 }
 
 

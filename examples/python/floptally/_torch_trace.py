@@ -25,7 +25,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.flop_counter import FlopCounterMode
 
 from ._core import Error
-from ._torch_kernels import CPU_ATTENTION, Unwrapping, eager_kernels, name_of
+from ._torch_kernels import ATTENTION, Unwrapping, eager_kernels, name_of
 from ._torch_masks import (
     CAUSAL,
     DEAD,
@@ -693,7 +693,7 @@ def run_step(
     """
     handles = []
     no_data = frozenset(plain)
-    counter = FlopCounterMode(display=False, custom_mapping={**CPU_ATTENTION, **formulas})
+    counter = FlopCounterMode(display=False, custom_mapping={**ATTENTION, **formulas})
     # A gradient inside of a forward does not pass its own hooks.
     counter.mod_tracker = NoModules()  # type: ignore[assignment]
     recorder = Recorder(counter.flop_registry, mode is None, most_operators)
