@@ -130,13 +130,10 @@ namespace detail {
 /// A number from a dashboard as it would be by so many exact FLOPs: with the digits and the unit that it was given
 /// with.
 [[nodiscard]] inline std::string as_observed(const observed_report& observed, double exact) {
-    const std::string_view text = observed.text;
-    const std::size_t digits = text.find_first_not_of("0123456789.");
-    const std::size_t point = text.find('.');
-    const std::size_t decimals = point < digits ? std::min<std::size_t>(digits - point - 1, 15) : 0;
-    const double given = number_of_text<double>(text.substr(0, digits)).value_or(0);
-    return fixed_decimal(given * exact / observed.work.middle(), static_cast<int>(decimals))
-        .append(text.substr(digits));
+    const auto [number, decimals, unit] = parts_of_observed(observed.text);
+    const double given = number_of_text<double>(number).value_or(0);
+    return fixed_decimal(given * exact / observed.work.middle(), static_cast<int>(std::min<std::size_t>(decimals, 15)))
+        .append(unit);
 }
 
 /// The observed number as it was found, a line for each convention that gives it.

@@ -79,6 +79,20 @@ struct observed_unit {
                                              : std::nullopt;
 }
 
+/// The text of a number from a dashboard: its digits, how many of them stand behind the point, and the rest.
+struct observed_text {
+    std::string_view number;
+    std::size_t decimals;
+    std::string_view unit;
+};
+
+[[nodiscard]] inline observed_text parts_of_observed(std::string_view text) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
+    const std::string_view number = text.substr(0, digits);
+    const std::size_t point = number.find('.');
+    return {number, point == std::string_view::npos ? 0 : number.size() - point - 1, text.substr(digits)};
+}
+
 }  // namespace detail
 
 /// The FLOPs that a number from a dashboard stands for: "402TFLOP/s" (of one GPU), "3.21PFLOP" (of the step) or "40.7%"
@@ -87,9 +101,8 @@ struct observed_unit {
 /// @throws error "observed" where the text is no such number, "seconds", "gpus" or "peak_tflops" where it is missing or
 ///         not above 0.
 [[nodiscard]] inline observed_work observed_work_of(std::string_view text, const observed_step& step) {
-    const std::size_t digits = std::min(text.find_first_not_of("0123456789."), text.size());
-    const std::string_view number = text.substr(0, digits);
-    std::string_view word = text.substr(digits);
+    const auto [number, decimals, written] = detail::parts_of_observed(text);
+    std::string_view word = written;
     word.remove_prefix(std::min(word.find_first_not_of(' '), word.size()));
     const auto unit = detail::observed_unit_named(word);
     const auto value = detail::number_of_text<double>(number);
@@ -116,8 +129,6 @@ struct observed_unit {
         multiply(step.peak_tflops.value_or(0), step.peak_tflops.has_value(), "peak_tflops");
         factor *= 1e12;
     }
-    const std::size_t point = number.find('.');
-    const std::size_t decimals = point == std::string_view::npos ? 0 : number.size() - point - 1;
     const double half = 0.5 * std::pow(10.0, -static_cast<double>(decimals));
     return {(*value - half) * factor, (*value + half) * factor};
 }
