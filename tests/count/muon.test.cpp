@@ -249,22 +249,23 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
               static_cast<void>(muon_part({&by_hand, 1}));
           }) == "mlp: has weights whose sides it does not say; muon needs them, or others to have it");
     CHECK(muon_part({&by_hand, 1}, {}, {.others = {"mlp/w"}}).cost.rows().size() == 0);
-    model_part merged{.name = "layer"};
-    merged.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
-    merged.cost.add("mlp", linear{.in_features = 6, .out_features = 4, .weight = "w"});
-    CHECK(error_of([&] {
-              static_cast<void>(muon_part({&merged, 1}));
-          }) == "mlp: is several matrices of different shapes under one name; muon needs a name for each");
-    // 4 x 1 and 8 x 3: their 28 weights over 4 columns are 7 rows, but over 12 rows 2⅓ columns.
-    model_part one_side{.name = "layer"};
-    one_side.cost.add("mlp", linear{.in_features = 1, .out_features = 4, .weight = "w"});
-    one_side.cost.add("mlp", linear{.in_features = 3, .out_features = 8, .weight = "w"});
-    CHECK(error_of([&] {
-              static_cast<void>(muon_part({&one_side, 1}));
-          }) == "mlp: is several matrices of different shapes under one name; muon needs a name for each");
-    model_part twice{.name = "layer"};
-    twice.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
-    twice.cost.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
+    const auto of_two = [](linear one, linear other) {
+        model_part part{.name = "layer"};
+        for (linear matrix : {one, other}) {
+            matrix.weight = "w";
+            part.cost.add("mlp", matrix);
+        }
+        return part;
+    };
+    for (const model_part& merged :
+         {of_two({.in_features = 4, .out_features = 6}, {.in_features = 6, .out_features = 4}),
+          // Their 28 weights over 4 columns are 7 rows, but over 12 rows 2⅓ columns.
+          of_two({.in_features = 1, .out_features = 4}, {.in_features = 3, .out_features = 8})}) {
+        CHECK(error_of([&] {
+                  static_cast<void>(muon_part({&merged, 1}));
+              }) == "mlp: is several matrices of different shapes under one name; muon needs a name for each");
+    }
+    const model_part twice = of_two({.in_features = 4, .out_features = 6}, {.in_features = 4, .out_features = 6});
     CHECK(muon_part({&twice, 1}).cost.rows()[0].useful == 2 * 5 * (4 * 4 * 4 * 6 + 2 * 4 * 4 * 4));
 }
 

@@ -185,6 +185,13 @@ void wait_for(stream& own, std::uint64_t up_to) {
         throw std::runtime_error("a kernel does not end");
     }
 }
+void wait_for_device() {
+    for (std::size_t i = 0; i < streams.size(); ++i) {
+        if (streams[i]->device == current_device()) {
+            wait_for(*streams[i], numbers);
+        }
+    }
+}
 bool is_eager() {
     static const char* const said = std::getenv("FLOPTALLY_HOST_STREAMS");
     return said != nullptr && std::string_view(said) == "eager";
@@ -469,11 +476,7 @@ cudaError_t cudaHostAlloc(void** memory, std::size_t bytes, unsigned /*flags*/) 
 /// Waits for the device.
 cudaError_t cudaFree(void* memory) {
     return call_on_device(__func__, kind::allocates, [&] {
-        for (std::size_t i = 0; i < streams.size(); ++i) {
-            if (streams[i]->device == current_device()) {
-                wait_for(*streams[i], numbers);
-            }
-        }
+        wait_for_device();
         return release(memory);
     });
 }
@@ -563,11 +566,7 @@ cudaError_t cudaSetDevice(int device) {
 }
 cudaError_t cudaDeviceSynchronize() {
     return call_on_device(__func__, kind::waits, [] {
-        for (std::size_t i = 0; i < streams.size(); ++i) {
-            if (streams[i]->device == current_device()) {
-                wait_for(*streams[i], numbers);
-            }
-        }
+        wait_for_device();
         return cudaSuccess;
     });
 }
