@@ -34,13 +34,13 @@ def metered(example, cost):
 def test_every_packed_step_counts_what_pytorch_counts(example):
     model = example.build_model()
     meter = metered(example, floptally.cost(model.config))
-    steps = list(example.train(meter, model, steps=6))
+    steps = list(example.train(meter, model, steps=8))  # the text is docs/, and how fast it is learned changes with it
     assert [step.counted for step in steps] == [step.ran for step in steps]
     assert [step.slots for step in steps] == [step.ran for step in steps]
     assert len({step.ran for step in steps}) >= len(steps) - 1, "batches differ"  # two may be alike: the text is docs/
     assert meter.run.useful == sum(step.ran for step in steps)
     assert meter.run.steps == len(steps)
-    assert steps[-1].loss < steps[0].loss - 0.5  # it learns; how fast is of the text, which is docs/
+    assert steps[-1].loss < steps[0].loss - 1
     # Documents differ in length, so that no product of the batch's tokens gives these numbers.
     assert meter.run.tally.get("squares") * meter.run.tally.get("count") != meter.run.tokens**2
 
