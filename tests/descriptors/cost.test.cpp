@@ -623,6 +623,26 @@ TEST_CASE("rows of one weight that are dealt differently are one row, which says
     CHECK((5 * layer).rows()[0].dealt == dealing::columns(36));
 }
 
+TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[cost]") {
+    cost sum;
+    sum.add("mlp", linear{.in_features = 2, .out_features = 3, .weight = "up_proj"});
+    sum.add("mlp", linear{.in_features = 3, .out_features = 2, .weight = "down_proj"});
+    sum.add("attention.core", attention_core{1, 2, 2}, mask::causal());  // scores, values, softmax
+    const constant_cost<2, 5, 2, 1> kept = sum;
+    CHECK(cost(kept) == sum);
+    CHECK(kept.parameters() == 12);
+    CHECK(kept.weight_name(kept.rows()[1]) == "down_proj");
+    CHECK(kept.weight_name(kept.rows()[2]).empty());
+    const cost seen = sum.in(modality::vision);
+    CHECK(cost(constant_cost<2, 5, 2, 1>(seen)) == seen);
+    CHECK(error_of([&] { return constant_cost<1, 5, 2, 1>(sum); }) ==
+          "components: 2 are more than the 1 of this constant_cost");
+    CHECK(error_of([&] { return constant_cost<2, 4, 2, 1>(sum); }) ==
+          "rows: 5 are more than the 4 of this constant_cost");
+    CHECK(error_of([&] { return constant_cost<2, 5, 1, 1>(sum); }) ==
+          "weights: 2 are more than the 1 of this constant_cost");
+}
+
 TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]") {
     const auto of = [](term kind) { return meaning_of(kind).name; };
     const std::string_view names[] = {of(term::linear),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <floptally/floptally.hpp>  // and no other of ours: what most users include
@@ -75,6 +76,14 @@ TEST_CASE("F16: parts_of comes with the umbrella, of a descriptor and of one tow
     for (const model_part& one : parts_of(parts, modality::text)) {
         CHECK_FALSE(one.elsewhere);
     }
+}
+
+TEST_CASE("a list of parts that is moved takes them along", "[parts_of]") {
+    auto parts = parts_of(small);
+    const auto moved = std::move(parts);
+    REQUIRE(moved.size() == 6);
+    CHECK(moved.begin() == moved.data());
+    CHECK(moved[5].name == "lm_head");
 }
 
 TEST_CASE("a descriptor is counted as its cost, and a plan that freezes weights as its parts", "[flop_counter]") {

@@ -43,11 +43,11 @@ struct gqa {
         require_heads(num_heads, num_kv_heads, head_dim);
         const checked query_width = checked(num_heads, "attention.qkv") * head_dim;
         const checked kv_width = checked(num_kv_heads, "attention.qkv") * head_dim;
-        const value::set q = value::made(0);
+        constexpr value::set q = value::made(0);
         const value::set k = fused_qkv ? q : value::made(1);
         const value::set v = fused_qkv ? q : value::made(2);
-        const value::set out = value::made(3);
-        const value::set gate = value::made(4);
+        constexpr value::set out = value::made(3);
+        constexpr value::set gate = value::made(4);
         const auto from_hidden = [&](std::uint64_t width, std::string_view weight, value::set writes,
                                      const dealing& dealt) {
             return linear{.in_features = where.hidden_size,
@@ -119,10 +119,10 @@ struct cross_attention {
         require_heads(num_heads, num_kv_heads, head_dim);
         const std::uint64_t query_width = checked(num_heads, "cross_attention.qkv") * head_dim;
         const std::uint64_t kv_width = checked(num_kv_heads, "cross_attention.qkv") * head_dim;
-        const value::set q = value::made(0);
-        const value::set k = value::made(1);
-        const value::set v = value::made(2);
-        const value::set out = value::made(3);
+        constexpr value::set q = value::made(0);
+        constexpr value::set k = value::made(1);
+        constexpr value::set v = value::made(2);
+        constexpr value::set out = value::made(3);
         const auto from_context = [&](std::string_view weight, value::set writes) {
             return linear{.in_features = context_size == 0 ? where.hidden_size : context_size,
                           .out_features = kv_width,

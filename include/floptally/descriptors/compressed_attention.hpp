@@ -51,12 +51,12 @@ struct compressed_attention {
         if (width % o_groups != 0) {
             detail::refuse("o_groups", {"must divide num_attention_heads x head_dim (", width, "), got ", o_groups});
         }
-        const value::set q_latent = value::made(0);
-        const value::set q = value::made(1);
-        const value::set kv = value::made(2);
-        const value::set compressed = compress_ratio == 0 ? value::set{0} : value::made(3);
-        const value::set out = value::made(4);
-        const value::set grouped = value::made(5);
+        constexpr value::set q_latent = value::made(0);
+        constexpr value::set q = value::made(1);
+        constexpr value::set kv = value::made(2);
+        constexpr value::set compressed = value::made(3);  // where there are such keys
+        constexpr value::set out = value::made(4);
+        constexpr value::set grouped = value::made(5);
         floptally::cost sum;
         const auto weight = [&sum](std::string_view component, const linear& matrix) { sum.add(component, matrix); };
         const auto of_stream = [&](std::string_view component, std::uint64_t columns, std::string_view name,

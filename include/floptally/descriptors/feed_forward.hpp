@@ -45,12 +45,13 @@ struct mlp {
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
+        constexpr value::set inner = value::made(0);
         floptally::cost sum;
         add_matrices(sum, "mlp",
                      linear{.in_features = where.hidden_size,
                             .out_features = intermediate_size,
                             .reads = value::stream,
-                            .writes = value::made(0)},
+                            .writes = inner},
                      false);
         elementwise.add_to(sum);
         return sum;
@@ -65,25 +66,26 @@ struct gated_mlp {
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
+        constexpr value::set inner = value::made(0);
         floptally::cost sum;
         if (fused_gate_up) {
             sum.add("mlp", linear{.in_features = where.hidden_size,
                                   .out_features = 2 * checked(intermediate_size, "mlp"),
                                   .weight = "gate_up_proj",
                                   .reads = value::stream,
-                                  .writes = value::made(0),
+                                  .writes = inner,
                                   .dealt = dealing::columns(intermediate_size)});
             sum.add("mlp", linear{.in_features = intermediate_size,
                                   .out_features = where.hidden_size,
                                   .weight = "down_proj",
-                                  .reads = value::made(0),
+                                  .reads = inner,
                                   .dealt = dealing::rows()});
         } else {
             add_matrices(sum, "mlp",
                          linear{.in_features = where.hidden_size,
                                 .out_features = intermediate_size,
                                 .reads = value::stream,
-                                .writes = value::made(0)},
+                                .writes = inner},
                          true);
         }
         elementwise.add_to(sum);
@@ -127,11 +129,13 @@ struct moe {
         }
         const std::uint64_t matrices = gated ? 3 : 2;
         const std::uint64_t h = where.hidden_size;
-        const std::uint64_t visited = num_experts_per_tok < num_experts ? num_experts_per_tok : num_experts;
+        const std::uint64_t visited = detail::smaller(num_experts_per_tok, num_experts);
         floptally::cost sum;
-        const value::set scores = value::made(0);
+        constexpr value::set scores = value::made(0);
         const value::set latent = latent_size == 0 ? value::stream : value::made(1);
-        const value::set result = value::made(3);
+        constexpr value::set inner = value::made(2);
+        constexpr value::set result = value::made(3);
+        constexpr value::set shared = value::made(4);
         sum.add("moe.router", linear{.in_features = h,
                                      .out_features = choices,
                                      .kind = term::router,
@@ -144,7 +148,7 @@ struct moe {
                       .applied = visited,
                       .stored = num_experts,
                       .reads = latent,
-                      .writes = value::made(2),
+                      .writes = inner,
                       .dealt = dealing::experts(num_experts, intermediate_size)};
         if (routed_is_measured) {
             // One measured count belongs to one row: all matrices of an expert, whose gradients go together.
@@ -174,7 +178,7 @@ struct moe {
             sum.add("moe.latent", linear{.in_features = latent_size,
                                          .out_features = h,
                                          .weight = "up_proj",
-                                         .reads = static_cast<value::set>(result | value::made(2) | scores),
+                                         .reads = static_cast<value::set>(result | inner | scores),
                                          .dealt = dealing::replicated()});
         }
         if (shared_intermediate_size != 0) {
@@ -182,7 +186,7 @@ struct moe {
                          linear{.in_features = h,
                                 .out_features = shared_intermediate_size,
                                 .reads = value::stream,
-                                .writes = value::made(4)},
+                                .writes = shared},
                          gated);
             if (shared_expert_gate) {
                 sum.add("moe.shared", linear{.in_features = h,

@@ -28,7 +28,7 @@ struct hyper_connections {
         const checked n(streams, "residual.mix");
         const checked width = n * where.hidden_size;
         const checked kinds = mixes ? n + 2 : checked(2, "residual.mix");
-        const value::set coefficients = value::made(0);
+        constexpr value::set coefficients = value::made(0);
         // Small, and of whole tokens: every rank has it, with sequence parallelism each for its tokens.
         const dealing dealt = dealing::replicated();
         floptally::cost sum;
@@ -87,7 +87,7 @@ struct gated_streams {
         require_positive(rank, "hc_lowrank");
         const std::uint64_t width = checked(streams, "residual.mix") * where.hidden_size;
         const dealing dealt = dealing::replicated();
-        const value::set low = value::made(0);
+        constexpr value::set low = value::made(0);
         floptally::cost sum;
         sum.add("residual.mix", linear{.in_features = width,
                                        .out_features = rank,

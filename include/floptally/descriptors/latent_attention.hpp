@@ -47,10 +47,13 @@ struct mla {
         const std::uint64_t query_width = num_heads * qk_head_dim;
         const std::uint64_t latent_key = checked(kv_lora_rank, "attention.qkv") + qk_rope_head_dim;
         floptally::cost sum;
-        const value::set q_latent = value::made(0);
-        const value::set q = value::made(1);
+        constexpr value::set q_latent = value::made(0);
+        constexpr value::set q = value::made(1);
         const value::set latent = shares_latent ? value::stream : value::made(2);  // an earlier layer's came before
-        const value::set out = value::made(4);
+        constexpr value::set kv = value::made(3);
+        constexpr value::set out = value::made(4);
+        constexpr value::set absorbed_out = value::made(5);
+        constexpr value::set gate = value::made(6);
         const auto weight = [&sum](std::uint64_t in, std::uint64_t width, std::string_view name, value::set reads,
                                    value::set writes, const dealing& dealt) {
             sum.add("attention.qkv", linear{.in_features = in,
@@ -72,14 +75,12 @@ struct mla {
         if (!shares_latent) {
             weight(h, latent_key, "kv_a_proj", value::stream, latent, whole);
         }
-        const value::set gate = gate_size == 0 ? value::set{0} : value::made(6);
         if (gate_size != 0) {
             weight(h, gate_size, "gate_proj", value::stream, gate, heads);
         }
         if (absorbed) {
-            add_absorbed(sum, where, q, latent, out);
+            add_absorbed(sum, where, q, latent, out, absorbed_out);
         } else {
-            const value::set kv = value::made(3);
             const auto keys = static_cast<value::set>(latent | kv);  // the part with positions skips kv_b
             const std::uint64_t kv_width = num_heads * (nope_head_dim + v_head_dim);
             weight(kv_lora_rank, kv_width, "kv_b_proj", latent, kv, heads);
@@ -89,7 +90,7 @@ struct mla {
         sum.add("attention.output", linear{.in_features = checked(num_heads, "attention.output") * v_head_dim,
                                            .out_features = h,
                                            .weight = "o_proj",
-                                           .reads = static_cast<value::set>(out | value::made(5) | gate),
+                                           .reads = static_cast<value::set>(out | absorbed_out | gate),
                                            .dealt = heads});
         sum.add_parameters("norm", term::latent_norm, elementwise.norm);
         sum.add_parameters("bias", term::bias, elementwise.bias);
@@ -110,8 +111,8 @@ struct mla {
     /// One head's part of kv_b for keys is applied to the query, the one for values to the output of the core. No
     /// adapter stands beside a weight that is taken apart.
     constexpr void add_absorbed(floptally::cost& sum, const layer& where, value::set q, value::set latent,
-                                value::set out) const {
-        const value::set absorbed_q = value::made(3);
+                                value::set out, value::set absorbed_out) const {
+        constexpr value::set absorbed_q = value::made(3);
         const auto part = [&](const char* component, std::uint64_t width, value::set reads, value::set writes) {
             sum.add(component, linear{.in_features = kv_lora_rank,
                                       .out_features = width,
@@ -123,7 +124,7 @@ struct mla {
                                       .dealt = dealing::heads(num_heads)});
         };
         part("attention.qkv", qk_nope_head_dim, q, absorbed_q);
-        part("attention.output", v_head_dim, out, value::made(5));
+        part("attention.output", v_head_dim, out, absorbed_out);
         sum.add("attention.core",
                 attention_core{num_heads, checked(kv_lora_rank, "attention.qkv") + qk_rope_head_dim, kv_lora_rank,
                                static_cast<value::set>(q | absorbed_q), latent, latent, out},
@@ -164,10 +165,10 @@ struct lightning_indexer {
         const checked width = checked(num_heads, "attention.indexer") * head_dim;
         floptally::cost sum;
         // The queries come from a value of the attention's: here it may be any.
-        const value::set q = value::made(0);
-        const value::set k = value::made(1);
-        const value::set head_sums = value::made(2);
-        const value::set scores = value::made(3);
+        constexpr value::set q = value::made(0);
+        constexpr value::set k = value::made(1);
+        constexpr value::set head_sums = value::made(2);
+        constexpr value::set scores = value::made(3);
         const term of_weights = detached ? term::index_linear : term::linear;
         // Megatron-Core gathers its inputs, so that every rank runs it on all tokens.
         const dealing dealt = dealing::repeated();
@@ -204,8 +205,7 @@ struct lightning_indexer {
             }
         } else {
             sum.add_scores("attention.indexer", head_sum_is_product ? width + num_heads : width, scored,
-                           {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{0}},
-                           dealt);
+                           {.reads = q, .also_reads = k, .fused_with = head_weights ? head_sums : value::set{}}, dealt);
         }
         elementwise.add_to(sum);
         return sum;

@@ -37,10 +37,10 @@ struct gated_delta_net {
         const checked keys = checked(num_key_heads, "mixer.input") * key_head_dim;
         const checked values = checked(num_value_heads, "mixer.input") * value_head_dim;
         floptally::cost sum;
-        const value::set qkvz = value::made(0);
-        const value::set gates = value::made(1);
-        const value::set qkv = value::made(2);
-        const value::set read = value::made(3);
+        constexpr value::set qkvz = value::made(0);
+        constexpr value::set gates = value::made(1);
+        constexpr value::set qkv = value::made(2);
+        constexpr value::set read = value::made(3);
         const std::uint64_t convolved = checked(2 * keys, "mixer.convolution") + values;
         add_projection(sum, "mixer.input", output_gate ? "in_proj_qkvz" : "in_proj_qkv", h,
                        output_gate ? checked(convolved, "mixer.input") + values : convolved, value::stream, qkvz);
@@ -74,34 +74,43 @@ struct kda {
         const std::uint64_t h = where.hidden_size;
         const std::uint64_t width = checked(num_heads, "mixer.input") * head_dim;
         floptally::cost sum;
-        const value::set gates = value::made(6);  // forget gate and b
-        const value::set output_gate = value::made(7);
-        const value::set read = value::made(8);
-        value::set convolved = 0;
-        const std::string_view projections[] = {"q_proj", "k_proj", "v_proj"};
-        const std::string_view convolutions[] = {"q_conv1d", "k_conv1d", "v_conv1d"};
-        for (unsigned i = 0; i < 3; ++i) {
-            add_projection(sum, "mixer.input", projections[i], h, width, value::stream, value::made(i));
-            add_convolution(sum, conv_kernel, width, term::linear, value::made(i), value::made(3 + i), convolutions[i]);
-            convolved = static_cast<value::set>(convolved | value::made(3 + i));
+        constexpr value::set gates = value::made(6);  // forget gate and b
+        constexpr value::set output_gate = value::made(7);
+        constexpr value::set read = value::made(8);
+        constexpr value::set low_forget_gate = value::made(9);
+        constexpr value::set low_output_gate = value::made(10);
+        value::set state_reads = gates;
+        struct branch {
+            std::string_view projection;
+            std::string_view convolution;
+            value::set projected;
+            value::set convolved;
+        };
+        constexpr branch branches[] = {{"q_proj", "q_conv1d", value::made(0), value::made(3)},
+                                       {"k_proj", "k_conv1d", value::made(1), value::made(4)},
+                                       {"v_proj", "v_conv1d", value::made(2), value::made(5)}};
+        for (const branch& one : branches) {
+            add_projection(sum, "mixer.input", one.projection, h, width, value::stream, one.projected);
+            add_convolution(sum, conv_kernel, width, term::linear, one.projected, one.convolved, one.convolution);
+            state_reads = static_cast<value::set>(state_reads | one.convolved);
         }
         if (full_forget_gate) {
             add_projection(sum, "mixer.input", "f_proj", h, width, value::stream, gates);
         } else {
-            add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, value::made(9),
+            add_projection(sum, "mixer.input", "f_a_proj", h, head_dim, value::stream, low_forget_gate,
                            dealing::replicated());
-            add_projection(sum, "mixer.input", "f_b_proj", head_dim, width, value::made(9), gates);
+            add_projection(sum, "mixer.input", "f_b_proj", head_dim, width, low_forget_gate, gates);
         }
         if (full_output_gate) {
             add_projection(sum, "mixer.input", "g_proj", h, width, value::stream, output_gate);
         } else {
-            add_projection(sum, "mixer.input", "g_a_proj", h, head_dim, value::stream, value::made(10),
+            add_projection(sum, "mixer.input", "g_a_proj", h, head_dim, value::stream, low_output_gate,
                            dealing::replicated());
-            add_projection(sum, "mixer.input", "g_b_proj", head_dim, width, value::made(10), output_gate);
+            add_projection(sum, "mixer.input", "g_b_proj", head_dim, width, low_output_gate, output_gate);
         }
         add_projection(sum, "mixer.input", "b_proj", h, num_heads, value::stream, gates);
-        sum.add_state("mixer.state", 3 * (checked(width, "mixer.state") * head_dim), term::delta_rule,
-                      static_cast<value::set>(convolved | gates), read, dealing::even());
+        sum.add_state("mixer.state", 3 * (checked(width, "mixer.state") * head_dim), term::delta_rule, state_reads,
+                      read, dealing::even());
         add_projection(sum, "mixer.output", "o_proj", width, h, static_cast<value::set>(read | output_gate));
         elementwise.add_to(sum);
         return sum;
@@ -121,9 +130,9 @@ struct lightning_attention {
         require_positive(head_dim, "head_dim");
         const checked width = checked(num_heads, "mixer.input") * head_dim;
         floptally::cost sum;
-        const value::set qkv = value::made(0);
-        const value::set gate = value::made(1);
-        const value::set read = value::made(2);
+        constexpr value::set qkv = value::made(0);
+        constexpr value::set gate = value::made(1);
+        constexpr value::set read = value::made(2);
         add_projection(sum, "mixer.input", "qkv_proj", where.hidden_size, 3 * width, value::stream, qkv);
         add_projection(sum, "mixer.input", "output_gate", where.hidden_size, width, value::stream, gate);
         sum.add_state("mixer.state", 2 * (checked(width, "mixer.state") * head_dim), term::state, qkv, read,
@@ -153,9 +162,9 @@ struct mlstm {
         const std::uint64_t values = checked(num_heads, "mixer.input") * value_head_dim;
         const checked memory = checked(keys, "mixer.state") * value_head_dim;
         floptally::cost sum;
-        const value::set stored = value::made(0);  // q, k, v and the gates of the memory
-        const value::set output_gate = value::made(1);
-        const value::set read = value::made(2);
+        constexpr value::set stored = value::made(0);  // q, k, v and the gates of the memory
+        constexpr value::set output_gate = value::made(1);
+        constexpr value::set read = value::made(2);
         add_projection(sum, "mixer.input", "q", h, keys, value::stream, stored);
         add_projection(sum, "mixer.input", "k", h, keys, value::stream, stored);
         add_projection(sum, "mixer.input", "v", h, values, value::stream, stored);
@@ -177,12 +186,12 @@ struct rwkv_time_mix {
 
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(attention_size, "attention_hidden_size");
+        constexpr value::set mixed = value::made(0);
         floptally::cost sum;
         for (const std::string_view weight : {"receptance", "key", "value"}) {
-            add_projection(sum, "mixer.input", weight, where.hidden_size, attention_size, value::stream,
-                           value::made(0));
+            add_projection(sum, "mixer.input", weight, where.hidden_size, attention_size, value::stream, mixed);
         }
-        add_projection(sum, "mixer.output", "output", attention_size, where.hidden_size, value::made(0));
+        add_projection(sum, "mixer.output", "output", attention_size, where.hidden_size, mixed);
         elementwise.add_to(sum);
         return sum;
     }
@@ -196,9 +205,10 @@ struct rwkv_channel_mix {
     [[nodiscard]] constexpr floptally::cost cost(const layer& where) const {
         require_positive(intermediate_size, "intermediate_size");
         const std::uint64_t h = where.hidden_size;
+        constexpr value::set keys = value::made(0);
         floptally::cost sum;
-        add_projection(sum, "mlp", "key", h, intermediate_size, value::stream, value::made(0));
-        add_projection(sum, "mlp", "value", intermediate_size, h, value::made(0));
+        add_projection(sum, "mlp", "key", h, intermediate_size, value::stream, keys);
+        add_projection(sum, "mlp", "value", intermediate_size, h, keys);
         add_projection(sum, "mlp", "receptance", h, h, value::stream);
         elementwise.add_to(sum);
         return sum;

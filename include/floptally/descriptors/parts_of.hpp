@@ -57,9 +57,9 @@ class listed_parts {
             parts_[size_++] = next;
         }
     }
-    constexpr listed_parts(listed_parts&& other) noexcept : parts_(other.parts_), size_(other.size_) {
-        other.parts_ = nullptr;
-        other.size_ = 0;
+    constexpr listed_parts(listed_parts&& other) noexcept {
+        std::swap(parts_, other.parts_);
+        std::swap(size_, other.size_);
     }
     listed_parts(const listed_parts&) = delete;
     listed_parts& operator=(const listed_parts&) = delete;

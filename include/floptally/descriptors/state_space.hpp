@@ -60,11 +60,11 @@ struct mamba {
         require_positive(conv_kernel, "conv_kernel");
         const std::uint64_t from_x = dt_rank + 2 * checked(state_size, "mixer.input");
         floptally::cost sum;
-        const value::set projected = value::made(0);
-        const value::set x = value::made(1);
-        const value::set selected = value::made(2);
-        const value::set dt = value::made(3);
-        const value::set read = value::made(4);
+        constexpr value::set projected = value::made(0);
+        constexpr value::set x = value::made(1);
+        constexpr value::set selected = value::made(2);
+        constexpr value::set dt = value::made(3);
+        constexpr value::set read = value::made(4);
         add_projection(sum, "mixer.input", "in_proj", where.hidden_size, 2 * checked(inner_size, "mixer.input"),
                        value::stream, projected);
         add_convolution(sum, conv_kernel, inner_size, term::scan_convolution, projected, x);
@@ -102,9 +102,9 @@ struct mamba2 {
         const checked convolved = inner + 2 * (checked(n_groups, "mixer.input") * state_size);
         const std::uint64_t projected = inner + convolved + num_heads;
         floptally::cost sum;
-        const value::set all = value::made(0);
-        const value::set x_b_c = value::made(1);
-        const value::set read = value::made(2);
+        constexpr value::set all = value::made(0);
+        constexpr value::set x_b_c = value::made(1);
+        constexpr value::set read = value::made(2);
         add_projection(sum, "mixer.input", "in_proj", where.hidden_size, projected, value::stream, all);
         add_convolution(sum, conv_kernel, convolved, term::scan_convolution, all, x_b_c);
         sum.add_state("mixer.state", 2 * (checked(inner, "mixer.state") * state_size), term::scan,
@@ -134,10 +134,10 @@ struct rg_lru {
         }
         const std::uint64_t block = lru_width / num_blocks;
         floptally::cost sum;
-        const value::set y = value::made(0);
-        const value::set x = value::made(1);
-        const value::set convolved = value::made(2);
-        const value::set gates = value::made(3);
+        constexpr value::set y = value::made(0);
+        constexpr value::set x = value::made(1);
+        constexpr value::set convolved = value::made(2);
+        constexpr value::set gates = value::made(3);
         add_projection(sum, "mixer.input", "linear_y", where.hidden_size, lru_width, value::stream, y);
         add_projection(sum, "mixer.input", "linear_x", where.hidden_size, lru_width, value::stream, x);
         add_convolution(sum, conv_kernel, lru_width, term::linear, x, convolved);
@@ -166,8 +166,8 @@ struct short_convolution {
         require_positive(conv_kernel, "conv_L_cache");
         const std::uint64_t h = where.hidden_size;
         floptally::cost sum;
-        const value::set projected = value::made(0);
-        const value::set convolved = value::made(1);
+        constexpr value::set projected = value::made(0);
+        constexpr value::set convolved = value::made(1);
         add_projection(sum, "mixer.input", "in_proj", h, 3 * checked(h, "mixer.input"), value::stream, projected);
         add_convolution(sum, conv_kernel, h, term::linear, projected, convolved);
         add_projection(sum, "mixer.output", "out_proj", h, h, static_cast<value::set>(projected | convolved));

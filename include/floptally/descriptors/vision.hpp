@@ -39,12 +39,13 @@ struct patch_embedding {
         const std::uint64_t width = patch_width == 0 ? patch_size : patch_width;
         const checked area = checked(patch_size, "patch_embedding") * width;
         const checked pictures = checked(in_channels, "patch_embedding") * temporal_patch_size;
+        constexpr value::set patches = value::made(0);
         floptally::cost sum;
         sum.add("patch_embedding", linear{.in_features = area * pictures,
                                           .out_features = hidden_size,
                                           .kind = term::input_linear,
                                           .reads = value::stream,
-                                          .writes = value::made(0),
+                                          .writes = patches,
                                           .adaptable = false,
                                           .dealt = dealing::repeated()});
         sum.add_parameters("bias", term::bias, bias ? hidden_size : 0);
@@ -71,21 +72,23 @@ struct patch_merger {
         const std::uint64_t width = intermediate_size == 0 ? merged : intermediate_size;
         const rule units = pooled_frames ? rule(unit::pooled_patches(spatial_merge_size))
                                          : rule(unit::merged_patches(spatial_merge_size));
+        constexpr value::set inner = value::made(0);
+        constexpr value::set result = value::made(1);
         floptally::cost sum;
         sum.add("merger",
                 linear{.in_features = merged,
                        .out_features = width,
                        .weight = "up_proj",
                        .reads = value::stream,
-                       .writes = value::made(0),
+                       .writes = inner,
                        .dealt = dealing::columns()},
                 units);
         sum.add("merger",
                 linear{.in_features = width,
                        .out_features = out_features,
                        .weight = "down_proj",
-                       .reads = value::made(0),
-                       .writes = value::made(1),
+                       .reads = inner,
+                       .writes = result,
                        .dealt = dealing::rows()},
                 units);
         elementwise.add_to(sum);
@@ -108,9 +111,10 @@ struct gated_patch_merger {
         require_positive(intermediate_size, "intermediate_size");
         require_positive(out_features, "out_hidden_size");
         const rule units = unit::merged_patches(spatial_merge_size);
-        const value::set merged = value::made(0);
-        const value::set projected = value::made(1);
-        const value::set gated = value::made(2);
+        constexpr value::set merged = value::made(0);
+        constexpr value::set projected = value::made(1);
+        constexpr value::set gated = value::made(2);
+        constexpr value::set result = value::made(3);
         floptally::cost sum;
         sum.add("merger",
                 linear{.in_features = checked(spatial_merge_size, "merger") * spatial_merge_size * hidden_size,
@@ -142,7 +146,7 @@ struct gated_patch_merger {
                        .out_features = out_features,
                        .weight = "down_proj",
                        .reads = gated,
-                       .writes = value::made(3),
+                       .writes = result,
                        .dealt = dealing::rows()},
                 units);
         elementwise.add_to(sum);
@@ -176,19 +180,22 @@ struct attention_pooling {
                           .writes = writes};
         };
         const std::uint64_t h = hidden_size;
-        const value::set q = value::made(0);
-        const value::set k = value::made(1);
-        const value::set v = value::made(2);
-        const value::set pooled = value::made(3);
+        constexpr value::set q = value::made(0);
+        constexpr value::set k = value::made(1);
+        constexpr value::set v = value::made(2);
+        constexpr value::set pooled = value::made(3);
+        constexpr value::set row = value::made(4);
+        constexpr value::set inner = value::made(5);
+        constexpr value::set result = value::made(6);
         floptally::cost sum;
         sum.add("pooling", matrix(h, h, statistic::count, "q_proj", 0, q));  // of the learned query, which trains
         sum.add("pooling", matrix(h, h, statistic::tokens, "k_proj", value::stream, k));
         sum.add("pooling", matrix(h, h, statistic::tokens, "v_proj", value::stream, v));
         sum.add("pooling", attention_core{num_heads, h / num_heads, h / num_heads, q, k, v, pooled}, statistic::tokens,
                 1);
-        sum.add("pooling", matrix(h, h, statistic::count, "out_proj", pooled, value::made(4)));
-        sum.add("pooling", matrix(h, intermediate_size, statistic::count, "up_proj", value::made(4), value::made(5)));
-        sum.add("pooling", matrix(intermediate_size, h, statistic::count, "down_proj", value::made(5), value::made(6)));
+        sum.add("pooling", matrix(h, h, statistic::count, "out_proj", pooled, row));
+        sum.add("pooling", matrix(h, intermediate_size, statistic::count, "up_proj", row, inner));
+        sum.add("pooling", matrix(intermediate_size, h, statistic::count, "down_proj", inner, result));
         sum.add_parameters("embedding", term::position_embedding, learned);
         elementwise.add_to(sum);
         return sum;
