@@ -371,7 +371,7 @@ def variable(name, kind=U64):
 
 
 def smaller(a, b):
-    """detail/hstu_pairs.hpp: smaller"""
+    """integer/checked.hpp: smaller"""
     return when(a < b, lambda: U64(a), lambda: U64(b))
 
 

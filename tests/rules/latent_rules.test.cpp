@@ -293,6 +293,19 @@ TEST_CASE("latents that leave no patch, texts that have no room and numbers out 
     CHECK(batch.pairs(view::useful, mask::joint_pairs({.side = 4})) == 0);
 }
 
+TEST_CASE("a sample may have as many tokens of all streams together as the longest sequence", "[latents]") {
+    using floptally::grid_problem;
+    constexpr std::uint32_t longest = 0xFFFF'FFFF;
+    const rule tokens = unit::latent_tokens();
+    CHECK(tokens.problem_of(grid{1, 1, longest}) == grid_problem::none);
+    CHECK(tokens.problem_of(grid{2, 1, longest}) == grid_problem::too_large);
+    CHECK(tokens.problem_of(grid{1, 1, 1, longest - 1}) == grid_problem::none);
+    CHECK(tokens.problem_of(grid{1, 1, 1, longest}) == grid_problem::too_large);
+    const rule prefixed = unit::latent_tokens({.prefix = 2});
+    CHECK(prefixed.problem_of(grid{1, 1, 1, longest - 3}) == grid_problem::none);
+    CHECK(prefixed.problem_of(grid{1, 1, 1, longest - 2}) == grid_problem::too_large);
+}
+
 TEST_CASE("the text of rules of latents has the numbers that are not their defaults", "[latents]") {
     CHECK(mask::joint_pairs({.side = 2, .frames = 3, .multiple = 32, .filled = true}, token_stream::grid).name() ==
           "vision.joint_pairs(2,frames=3,multiple=32,filled=1,queries=1)");

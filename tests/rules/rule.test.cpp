@@ -270,6 +270,72 @@ TEST_CASE("a tally takes no sequence with targets and no size of their groups", 
     CHECK_FALSE(detail::is_valid({.length = 2, .past = 0xFFFF'FFFE}));
 }
 
+TEST_CASE("a slot has room for a sequence where no part of it is refused", "[rule]") {
+    std::vector<sequence> all;
+    for (std::uint32_t bits = 0; bits < 64; ++bits) {
+        const auto bit = [bits](unsigned at) { return bits >> at & 1U; };
+        const sequence s{.length = 2 + bit(0),
+                         .past = bit(1),
+                         .keys = bit(2),
+                         .context = bit(3),
+                         .targets = bit(4),
+                         .target_group = 1 + bit(5)};
+        all.push_back(s);
+    }
+    for (const sequence& real : all) {
+        for (const sequence& slot : all) {
+            const bool is_refused = error_of([&] { detail::require_room(real, slot); }) != "no error";
+            REQUIRE(detail::has_room(real, slot) == !is_refused);
+        }
+    }
+}
+
+TEST_CASE("a sum that follows from the moments of a batch is the sum over its sequences", "[rule]") {
+    const std::vector<sequence> batch{{.length = 5}, {.length = 0, .keys = 4}, {.length = 7, .past = 3, .keys = 2}};
+    std::uint64_t count = 0;
+    std::uint64_t tokens = 0;
+    std::uint64_t squares = 0;
+    std::uint64_t cached = 0;
+    std::uint64_t keys = 0;
+    std::uint64_t crossed = 0;
+    for (const sequence& s : batch) {
+        for (std::uint32_t query = 0; query < s.length; ++query) {
+            count += query == 0 ? 1 : 0;
+            tokens += 1;
+            squares += s.length;
+            cached += s.past;
+            crossed += s.keys;
+        }
+        keys += s.keys;
+    }
+    for (const rule& follows :
+         {rule(mask::causal()), rule(mask::bidirectional()), rule(mask::cross_attention()), rule(moment_rules::count{}),
+          rule(moment_rules::tokens{}), rule(moment_rules::squares{}), rule(moment_rules::cached{}),
+          rule(moment_rules::keys{}), rule(moment_rules::crossed{})}) {
+        const moment_form form = follows.moments();
+        std::uint64_t sum = 0;
+        for (const sequence& s : batch) {
+            sum += static_cast<std::uint64_t>(follows(s));
+        }
+        INFO(follows.name());
+        CHECK(form.exists);
+        CHECK(2 * sum ==
+              form.half_squares * squares + form.half_tokens * tokens +
+                  2 * (form.cached * cached + form.crossed * crossed + form.count * count + form.keys * keys));
+        CHECK(form.routed == 0);
+    }
+    CHECK(rule(unit_rules::measured::of("routed")).moments() == moment_form{.exists = true, .routed = 1});
+    CHECK_FALSE(rule(unit_rules::measured::of("visits")).moments().exists);
+}
+
+TEST_CASE("a compiler's text of a struct ends with its name, however it writes the equals sign", "[rule]") {
+    CHECK(detail::struct_in("const char* spelled() [with Rule = own::window]") == "own::window");
+    CHECK(detail::struct_in("const char *spelled() [Rule = own::window]") == "own::window");
+    CHECK(detail::struct_in("spelled() [with Rule=own::window]") == "own::window");
+    CHECK(detail::struct_in("spelled() [with Rule =own::table<Rule = 3>]") == "3>");
+    CHECK(detail::struct_in("Rule=]").empty());
+}
+
 TEST_CASE("what a rule's text says is what is read again, for each rule of the library", "[rule]") {
     const std::vector<rule> all{mask::causal(),
                                 mask::bidirectional(),

@@ -35,7 +35,7 @@ struct within_window : mask_rules::of_window<within_window> {
     /// The sum over the lengths that are not above the window, of L² where `squared` and of L where not.
     template <class N>
     [[nodiscard]] std::uint64_t sum(const detail::length_block<N>& block, bool squared) const {
-        if (window() > detail::longest<N>) {
+        if (detail::is_beyond<N>(window())) {
             return squared ? block.squares : block.tokens;
         }
         const auto limit = static_cast<N>(window());
@@ -76,7 +76,7 @@ struct window_squares : mask_rules::of_window<window_squares> {
     }
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (window() > detail::longest<N>) {
+        if (detail::is_beyond<N>(window())) {
             return block.squares;
         }
         const auto limit = static_cast<N>(window());
@@ -104,7 +104,7 @@ struct chunk_squares {
     /// With r = L mod c, (L − r)c + r² = Lc − r(c − r).
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        return tokens > detail::longest<N>
+        return detail::is_beyond<N>(tokens)
                    ? block.squares
                    : block.tokens * static_cast<std::uint64_t>(tokens) - block.unfilled_chunks(static_cast<N>(tokens));
     }
@@ -127,7 +127,7 @@ struct best_compressed_squares {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto size = static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);
-        const std::uint64_t best = n / size < most ? n / size : most;
+        const std::uint64_t best = detail::smaller(n / size, most);
         return best * (2 * n - best * size);
     }
 };

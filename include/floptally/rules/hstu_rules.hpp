@@ -51,9 +51,9 @@ struct hstu {
     constexpr void values(std::int64_t* to) const {
         to[0] = has(detail::hstu_bidirectional) ? 0 : 1;
         to[1] = has(detail::hstu_without_context) ? 0 : 1;
-        to[2] = reach < 0 ? 0 : reach;
+        to[2] = reach == detail::unlimited_reach ? 0 : reach;
         to[3] = full;
-        to[4] = reach < 0 || has(detail::hstu_windowed_targets) ? 1 : 0;
+        to[4] = reach == detail::unlimited_reach || has(detail::hstu_windowed_targets) ? 1 : 0;
         to[5] = has(detail::hstu_shared_place) ? 1 : 0;
     }
 
@@ -71,8 +71,8 @@ struct hstu {
         const detail::hstu_layout to = whole.first(end);
         const std::uint64_t seen = whole.seen();
         const bool causal = !has(detail::hstu_bidirectional);
-        const bool limited = reach >= 0;
-        const auto w = limited ? static_cast<std::uint64_t>(reach) : 0;
+        const bool limited = reach != detail::unlimited_reach;
+        const auto w = static_cast<std::uint64_t>(reach);  // read where it is limited
         if (from.context < to.context || (!causal && from.history < to.history)) {
             keys.add(0, seen);
         }
@@ -93,7 +93,7 @@ struct hstu {
             const bool shared = has(detail::hstu_shared_place);
             const std::uint64_t place = shared ? 0 : from.targets;
             const std::uint64_t own = near && !shared ? back(from.targets, w) : 0;
-            keys.add(seen + (own > group ? own : group), seen + to.targets);
+            keys.add(seen + detail::larger(own, group), seen + to.targets);
             if (near) {
                 keys.add(seen - smaller(back(w, place), whole.history), seen);
                 keys.add(0, back(w, whole.history) > place ? whole.context : 0);

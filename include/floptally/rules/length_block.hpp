@@ -6,6 +6,8 @@
 #include <limits>
 #include <type_traits>
 
+#include <floptally/integer/checked.hpp>
+
 /// @file
 /// `length_block`: sums over a block of lengths. Compilers turn its loops into SSE2 by themselves: g++ from -O3,
 /// clang++ from -O2.
@@ -31,11 +33,10 @@ inline constexpr std::size_t block_size = 512;
 template <class N>
 inline constexpr std::int64_t longest = std::is_same_v<N, std::int16_t> ? 0x7FFF : 0x3F'FFFF;
 
-/// The larger of two: std::max without <algorithm>, a fifth of the umbrella's compile time. g++ 12 compares a bare ?:
-/// in 32 bits.
+/// True where a number is above every length in a block of N.
 template <class N>
-[[nodiscard]] constexpr const N& larger(const N& a, const N& b) {
-    return a < b ? b : a;
+[[nodiscard]] constexpr bool is_beyond(std::int64_t number) {
+    return number > longest<N>;
 }
 
 /// The sum Σ a·b of a block, for 0 ≤ a, b ≤ `longest`.
@@ -149,7 +150,7 @@ struct length_block {
             return 0;
         }
         const std::uint64_t all = squares - tokens;
-        if (cap < 0 || cap >= longest<N>) {
+        if (cap < 0 || is_beyond<N>(cap + 1)) {
             return all / 2;
         }
         const auto window = static_cast<N>(cap + 1);

@@ -3,7 +3,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include <floptally/integer/checked.hpp>
 #include <floptally/lists/list.hpp>
 
 /// @file
@@ -19,38 +21,43 @@ struct key_span {
     [[nodiscard]] friend constexpr bool operator==(const key_span&, const key_span&) = default;
 };
 
-/// The keys that consecutive rows see together, as disjoint spans in the order of their first keys.
+/// The keys that consecutive rows see together, as disjoint spans in the order of their keys.
 class seen_keys {
+  private:  // first, since clang evaluates templates in constant expressions only where they stand above their use
+    /// The size of the union of what `of_span` makes of each span.
+    template <class Make>
+    [[nodiscard]] constexpr std::uint64_t covered(Make of_span) const {
+        std::uint64_t size = 0;
+        std::uint64_t counted = 0;  // all that is before this
+        for (const key_span& span : spans_) {
+            const key_span made = of_span(span);
+            const std::uint64_t end = larger(made.end, counted);
+            size += end - larger(made.first, counted);
+            counted = end;
+        }
+        return size;
+    }
+
   public:
     /// Adds the keys first … end − 1; nothing where first ≥ end.
     constexpr void add(std::uint64_t first, std::uint64_t end) {
         if (first >= end) {
             return;
         }
-        // Those that it touches become one with it.
-        std::size_t after = spans_.size();
-        while (after > 0 && spans_[after - 1].first > end) {
-            --after;
-        }
-        std::size_t at = after;
-        while (at > 0 && spans_[at - 1].end >= first) {
-            --at;
-            first = spans_[at].first < first ? spans_[at].first : first;
-            end = spans_[at].end > end ? spans_[at].end : end;
-        }
-        if (at == after) {
-            spans_.push_back({}, "spans");
-            for (std::size_t i = spans_.size() - 1; i > at; --i) {
-                spans_[i] = spans_[i - 1];
+        merged_.clear();
+        key_span last{first, end};  // what it touches becomes one with it
+        for (const key_span& span : spans_) {
+            if (span.end < last.first) {
+                merged_.push_back(span, "spans");
+            } else if (last.end < span.first) {
+                merged_.push_back(last, "spans");
+                last = span;
+            } else {
+                last = {smaller(last.first, span.first), larger(last.end, span.end)};
             }
-        } else {
-            const std::size_t gone = after - at - 1;
-            for (std::size_t i = after; gone != 0 && i < spans_.size(); ++i) {
-                spans_[i - gone] = spans_[i];
-            }
-            spans_.resized(spans_.size() - gone);
         }
-        spans_[at] = {first, end};
+        merged_.push_back(last, "spans");
+        std::swap(spans_, merged_);
     }
 
     /// Removes all keys.
@@ -58,32 +65,24 @@ class seen_keys {
 
     /// The number of blocks that hold a key, where blocks start at the multiples of `block`.
     [[nodiscard]] constexpr std::uint64_t blocks(std::uint64_t block) const {
-        std::uint64_t touched = 0;
-        std::uint64_t counted = 0;  // the blocks before this one are counted
-        for (const key_span& span : spans_) {
-            const std::uint64_t end = (span.end - 1) / block + 1;
-            const std::uint64_t first = span.first / block;
-            touched += end - (first < counted ? counted : first);
-            counted = end;
-        }
-        return touched;
+        return covered([block](const key_span& span) -> key_span {
+            return {span.first / block, (span.end - 1) / block + 1};
+        });
     }
 
     /// The number of seen keys before `limit`.
     [[nodiscard]] constexpr std::uint64_t before(std::uint64_t limit) const {
-        std::uint64_t seen = 0;
-        for (const key_span& span : spans_) {
-            const std::uint64_t end = span.end < limit ? span.end : limit;
-            seen += end > span.first ? end - span.first : 0;
-        }
-        return seen;
+        return covered([limit](const key_span& span) -> key_span {
+            return {smaller(span.first, limit), smaller(span.end, limit)};
+        });
     }
 
   private:
     list<key_span> spans_;
+    list<key_span> merged_;  // memory for the next
 };
 
 /// The position `by` before `from`, at least 0.
-[[nodiscard]] constexpr std::uint64_t back(std::uint64_t from, std::uint64_t by) { return from > by ? from - by : 0; }
+[[nodiscard]] constexpr std::uint64_t back(std::uint64_t from, std::uint64_t by) { return from - smaller(from, by); }
 
 }  // namespace floptally::detail

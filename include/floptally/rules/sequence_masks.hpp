@@ -68,7 +68,7 @@ struct band {
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
         const std::uint64_t after = right < 0 ? end_of(s) : end + static_cast<std::uint64_t>(right);
         keys.add(left < 0 ? 0 : detail::back(first, static_cast<std::uint64_t>(left)),
-                 after < end_of(s) ? after : end_of(s));
+                 detail::smaller(after, end_of(s)));
     }
     /// Its text form, "causal", "bidirectional", "sliding_window(4096)", "window(64,64)", and back.
     void write(std::string& to) const {
@@ -119,7 +119,7 @@ struct chunked {
     /// With r = L mod c, a length's pairs are ((L − r)(c + 1) + r² + r)/2 = (L(c + 1) − r(c − r))/2.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (tokens > detail::longest<N>) {
+        if (detail::is_beyond<N>(tokens)) {
             return (block.squares + block.tokens) / 2;
         }
         const auto chunk = static_cast<std::uint64_t>(tokens);
@@ -170,7 +170,7 @@ struct compressed_keys {
     /// r(k − 2 − r) = (r + 1)(k − 1 − r) − (k − 1), whose factors are not negative.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (ratio > detail::longest<N>) {
+        if (detail::is_beyond<N>(ratio)) {
             return 0;
         }
         const auto k = static_cast<N>(ratio);
@@ -205,7 +205,7 @@ struct prefix_lm {
     /// L over the prefix).
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (tokens > detail::longest<N>) {
+        if (detail::is_beyond<N>(tokens)) {
             return block.squares;
         }
         const auto limit = static_cast<N>(tokens);
@@ -221,7 +221,7 @@ struct prefix_lm {
     constexpr void add_keys(const sequence& s, std::uint64_t /*first*/, std::uint64_t end,
                             detail::seen_keys& keys) const {
         const auto prefix = static_cast<std::uint64_t>(tokens);
-        keys.add(0, prefix <= end ? end : prefix < end_of(s) ? prefix : end_of(s));
+        keys.add(0, detail::larger(end, detail::smaller(prefix, end_of(s))));
     }
 };
 
@@ -248,12 +248,12 @@ struct box : of_window<box> {
 
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const auto limit = static_cast<std::uint64_t>(window());
-        return s.length * (end_of(s) < limit ? end_of(s) : limit);
+        return s.length * detail::smaller(end_of(s), limit);
     }
     /// L·min(L, w) = L² − L·(excess of L over w).
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        if (window() > detail::longest<N>) {
+        if (detail::is_beyond<N>(window())) {
             return block.squares;
         }
         const auto limit = static_cast<N>(window());

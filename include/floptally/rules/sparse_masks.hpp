@@ -35,7 +35,7 @@ struct best_compressed_keys {
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t rows(std::uint64_t n) const {
         const auto k = static_cast<std::uint64_t>(keys);
         const std::uint64_t full = k * static_cast<std::uint64_t>(ratio);
-        const std::uint64_t growing = n < full ? n : full;
+        const std::uint64_t growing = detail::smaller(n, full);
         return detail::compressed_rows(growing, static_cast<std::uint64_t>(ratio)) + k * (n - growing);
     }
 };
@@ -60,7 +60,7 @@ struct best_blocks {
         const auto size = static_cast<std::uint64_t>(block);
         const auto k = static_cast<std::uint64_t>(blocks);
         const std::uint64_t full = k * size;
-        const std::uint64_t growing = n < full ? n : full;
+        const std::uint64_t growing = detail::smaller(n, full);
         const std::uint64_t beyond = n - growing;
         return detail::triangle(growing) + beyond * (k - 1) * size + detail::chunked_rows(beyond, size);
     }
@@ -105,7 +105,7 @@ struct compressed_box {
     FLOPTALLY_HOST_DEVICE constexpr std::uint64_t operator()(const sequence& s) const {
         const std::uint64_t blocks = end_of(s) / static_cast<std::uint64_t>(ratio);
         const auto most = static_cast<std::uint64_t>(keys);
-        return s.length * (blocks < most ? blocks : most);
+        return s.length * detail::smaller(blocks, most);
     }
 };
 

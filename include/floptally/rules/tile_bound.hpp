@@ -31,7 +31,7 @@ namespace floptally {
     std::uint64_t tiles = 0;
     detail::seen_keys keys;
     for (std::uint64_t row = first; row < end;) {
-        const std::uint64_t next = end - row > block_rows ? row + block_rows : end;
+        const std::uint64_t next = row + detail::smaller(end - row, block_rows);
         keys.clear();
         attends.add_keys(s, row, next, keys);
         tiles += keys.blocks(block_keys);

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/detail/pair_rows.hpp>
 #include <floptally/rules/hstu_mask.hpp>
@@ -14,11 +15,6 @@
 /// Each function is total, and exact while a sequence is not longer than `max_sequence_length`.
 
 namespace floptally::detail {
-
-/// The smaller of two.
-[[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t smaller(std::uint64_t a, std::uint64_t b) {
-    return a < b ? a : b;
-}
 
 /// The three parts of a sequence in tokens, or as many rows of each.
 struct hstu_layout {
@@ -90,7 +86,7 @@ constexpr void check_hstu(const hstu_mask& m) {
                                                                                std::int64_t full) {
     std::uint64_t limited = 0;
     std::uint64_t pairs = 0;
-    if (reach >= 0) {
+    if (reach != unlimited_reach) {
         const std::uint64_t last = smaller(whole.history, static_cast<std::uint64_t>(full));
         limited = smaller(rows, whole.history - last);
         pairs =
@@ -106,11 +102,11 @@ constexpr void check_hstu(const hstu_mask& m) {
                                                                               std::uint64_t rows, std::int64_t reach) {
     const std::uint64_t own =
         rows + rows / whole.group * capped_ramp(whole.group, reach) + capped_ramp(rows % whole.group, reach);
-    if (reach < 0) {
+    if (reach == unlimited_reach) {
         return own + rows * whole.seen();
     }
     const auto w = static_cast<std::uint64_t>(reach);
-    const std::uint64_t near = smaller(rows, w > whole.history ? w - whole.history : 0);
+    const std::uint64_t near = smaller(rows, w - smaller(w, whole.history));
     const std::uint64_t far = smaller(rows, w);
     return own + near * whole.seen() + triangle(w - near) - triangle(w - far);
 }

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <type_traits>
 
+#include <floptally/integer/checked.hpp>
 #include <floptally/integer/host_device.hpp>
 #include <floptally/rules/sequence.hpp>
 
@@ -38,7 +39,7 @@ template <class Count = std::uint64_t>
 /// The square of the rows less the square of those beyond the window.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_square_rows(std::uint64_t rows,
                                                                                std::uint64_t window) {
-    const std::uint64_t beyond = rows < window ? 0 : rows - window;
+    const std::uint64_t beyond = rows - smaller(rows, window);
     return rows * rows - beyond * beyond;
 }
 
@@ -57,14 +58,15 @@ template <class Count = std::uint64_t>
 /// The pairs of the rows past … end − 1 with keys of a prefix after themselves: row i sees the keys i + 1 … prefix − 1.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_keys(std::uint64_t past, std::uint64_t end,
                                                                        std::uint64_t prefix) {
-    const std::uint64_t seen = end < prefix ? end : prefix;
-    return seen > past ? triangle(seen - past - 1) : 0;
+    const std::uint64_t seen = smaller(end, prefix);
+    const std::uint64_t rows = seen - smaller(seen, past);
+    return rows * (rows - 1) / 2;  // of no rows 0, though rows − 1 wraps
 }
 
 /// The sum of the squares of the pieces that windows cut an axis into: `shift` cells first, whole windows, the rest.
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t window_pieces(std::uint64_t cells, std::uint64_t window,
                                                                           std::uint64_t shift) {
-    const std::uint64_t first = cells < shift ? cells : shift;
+    const std::uint64_t first = smaller(cells, shift);
     return first * first + chunk_square_rows(cells - first, window);
 }
 
@@ -76,7 +78,7 @@ template <class Count = std::uint64_t>
 
 /// The pairs of n tokens that see each other, besides those of a causal window (−1: of a causal mask).
 [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t later_within(std::uint64_t n, std::int64_t window) {
-    return n * n - n - capped_ramp(n, window < 0 ? -1 : window - 1);
+    return n * n - n - capped_ramp(n, window - 1);
 }
 
 /// The cells that a convolution leaves of an axis: ⌊(cells − field)/stride⌋ + 1, and 0 where it does not fit. `field`
@@ -94,7 +96,7 @@ template <class Count = std::uint64_t>
     const std::int64_t stride = std::int64_t{1} << level;
     const std::uint64_t height = strided(g.h, 1, stride);
     const std::uint64_t width = strided(g.w, 1, stride);
-    const std::uint64_t shorter = height < width ? height : width;
+    const std::uint64_t shorter = smaller(height, width);
     const bool shrinks = shrinking && shorter <= window;
     if (shorter == 0) {
         return 0;

@@ -54,7 +54,7 @@ struct resampled_cells {
                                                                                const resampling& by) {
         const auto left = static_cast<std::int64_t>(strided(cells, by.field, by.stride));
         const std::int64_t made = left == 0 ? 0 : by.up * left + by.add;
-        return made < 0 ? 0 : static_cast<std::uint64_t>(made);
+        return static_cast<std::uint64_t>(larger(made, std::int64_t{0}));
     }
     [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr uint128 of_frame(const grid& g) const {
         return uint128{of_axis(g.h, space())} * of_axis(g.w, space());
