@@ -256,4 +256,20 @@ TEST_CASE("more accepted than drafted tokens are an error") {
           "steps[0]: 3 accepted tokens are more than the 2 drafted");
 }
 
+TEST_CASE("a request and its speculative steps may end at the longest sequence, and no later") {
+    constexpr std::uint32_t longest = 0xFFFF'FFFF;
+    const auto problem = [](std::uint32_t prompt, std::uint32_t generated) {
+        const std::vector<request> one{{prompt, generated}};
+        return error_of([&] { static_cast<void>(request_passes(one)); });
+    };
+    CHECK(problem(longest - 2, 2) == "no error");
+    CHECK(problem(longest - 2, 3) == "requests[0]: prompt + generated must be at most 4294967295, got 4294967296");
+    const std::vector<speculation> steps{{2, 0}, {1, 1}, {0, 0}};  // one token, then two, then one
+    CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 4, steps)); }) == "no error");
+    CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 3, steps)); }) ==
+          "steps[2]: ends above 4294967295 tokens");
+    CHECK(error_of([&] { static_cast<void>(speculative_passes(longest - 2, steps)); }) ==
+          "steps[0]: ends above 4294967295 tokens");
+}
+
 }  // namespace decoding_test

@@ -80,9 +80,9 @@ constexpr void require_in_row(std::string_view field, std::size_t i, std::uint64
 /// Throws the error of a number of real sequences that is negative or above the number of sequences.
 template <integer T>
 [[noreturn, gnu::cold, gnu::noinline]] void refuse_real_sequences(T num_real_seqs, std::uint64_t sequences) {
-    const std::string bound = std::cmp_less(num_real_seqs, 0)
-                                  ? "at least 0"
-                                  : text_of({"at most the ", sequences, " sequences of cu_seqlens"});
+    const std::string bound = std::cmp_greater(num_real_seqs, sequences)
+                                  ? text_of({"at most the ", sequences, " sequences of cu_seqlens"})
+                                  : "at least 0";
     refuse("num_real_seqs", {"must be ", bound, ", got ", num_real_seqs});
 }
 

@@ -167,7 +167,7 @@ template <class N, class List>
 template <class List>
 [[gnu::noinline]] void add_blocks(const List& list, std::size_t n, const mask_set& masks, borrowed_sums& sums) {
     for (std::size_t first = 0; first < n; first += block_size) {
-        const std::size_t size = n - first < block_size ? n - first : block_size;
+        const std::size_t size = smaller(n - first, block_size);
         if (!add_block<std::int16_t>(list, first, size, masks, sums) &&
             !add_block<std::int32_t>(list, first, size, masks, sums)) {
             add_plainly(list, first, first + size, masks, sums);

@@ -91,8 +91,9 @@ class packed_slots {
         const auto lengths = detail::between(real_.data(), real_.size(), real_field_);
         const std::size_t all = real_.size() - 1;
         const std::size_t real = real_sequences();
-        const detail::borrowed_sums useful = detail::sums_of(lengths, real < all ? real : all, space, view::useful);
-        detail::check_more(lengths, real < all ? real : all, all, useful);
+        const std::size_t summed = detail::smaller(real, all);
+        const detail::borrowed_sums useful = detail::sums_of(lengths, summed, space, view::useful);
+        detail::check_more(lengths, summed, all, useful);
         const auto slots = detail::between(slots_.data(), slots_.size(), slots_field_);
         const detail::borrowed_sums padded = detail::sums_of(slots, slots_.size() - 1, space, view::padded);
         require_counts();

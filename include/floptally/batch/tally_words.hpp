@@ -138,6 +138,14 @@ class tally_words {
 
     /// The memory of the amounts that are about to be added to a view.
     [[nodiscard]] constexpr std::uint64_t* pending(view seen) { return words_.begin() + 2 * stride() + offset(seen); }
+    /// The same, all 0.
+    constexpr std::uint64_t* cleared(view seen) {
+        std::uint64_t* const first = pending(seen);
+        for (std::uint64_t* word = first; word != first + stride(); ++word) {
+            *word = 0;
+        }
+        return first;
+    }
 
     /// Throws for the first word that would not fit.
     template <class Sums>
@@ -229,10 +237,8 @@ class tally_words {
     }
     /// `number` more of the word at index `at` of a view.
     [[nodiscard]] constexpr amounts amounts_of_word(view seen, std::size_t at, std::uint64_t number) {
-        std::uint64_t* const to = pending(seen);
-        for (std::size_t word = 0; word < stride(); ++word) {
-            to[word] = word == at ? number : 0;
-        }
+        std::uint64_t* const to = cleared(seen);
+        to[at] = number;
         return {to, stride()};
     }
     /// The memory in which sums of lengths are made before they are added.
@@ -240,9 +246,8 @@ class tally_words {
 
     /// Begins an addition of many units: `begin`, `gather` of each, `commit`.
     constexpr void begin() {
-        for (std::size_t i = 0; i < 2 * stride(); ++i) {
-            pending(view::useful)[i] = 0;
-        }
+        cleared(view::useful);
+        cleared(view::padded);
     }
     template <class Unit>
     constexpr void gather(const Unit& real, const Unit& slot) {
