@@ -678,9 +678,35 @@ TEST_CASE("A size that tensor parallelism cannot split is a named error") {
     CHECK(split(parts_of(dense_model(2)), 1, {.make_vocab_size_divisible_by = 0}) ==
           "make_vocab_size_divisible_by: must be at least 1, got 0");
     CHECK(error_of([] { return tensor_parts({}, 2, 2); }) == "tp_rank: must be below tp, 2, got 2");
+    CHECK(error_of([] { return tensor_parts({}, 2, 1, 0); }) == "ep: must be at least 1, got 0");
     CHECK(error_of([] {
               return rank_parts(parts_of(dense_model(2)), {{.pp = 2, .vpp = 2}, 2, 0}, {.layers_of_chunks = {3, 3}});
           }) == "layers_of_chunks: must be pp x vpp numbers, 4, got 2");
+}
+
+TEST_CASE("Matrices that no rank has a whole share of are dealt product by product, their adapters too") {
+    for (const dealing& dealt : {dealing::replicated(), dealing::experts(2, 3)}) {
+        cost whole;
+        whole.add("mlp", linear{.in_features = 5, .out_features = 3, .stored = 2, .weight = "up_proj", .dealt = dealt});
+        const std::vector<model_part> parts{{.name = "layer", .cost = whole}};
+        adapter sum{};
+        std::uint64_t useful = 0;
+        for (const std::uint64_t rank : {0U, 1U}) {
+            const std::vector<model_part> own = tensor_parts(parts, 2, rank, 1, {.sequence_parallel = true});
+            const cost_row row = own.at(0).cost.rows()[0];
+            for (const std::uint64_t flops : {row.useful, row.padded, row.per_rank.in, row.per_rank.out}) {
+                CHECK(flops % 2 == 0);
+            }
+            CHECK(row.padded == row.useful);
+            CHECK(row.per_rank.padded_out == row.per_rank.out);
+            useful += row.useful;
+            sum.in += row.per_rank.in;
+            sum.out += row.per_rank.out;
+        }
+        CHECK(useful == 2 * 5 * 3);
+        CHECK(sum.in == 2 * 5);
+        CHECK(sum.out == 2 * 3);
+    }
 }
 
 namespace {
@@ -837,6 +863,56 @@ TEST_CASE("What a row says may be wrong, or be said in several ways: a named err
           "tensor_options::splits: must say how its weights are split");
 }
 
+TEST_CASE("What a row of one's own does not say, or says of a matrix that is too small, is a named error") {
+    const auto split = [](const cost_row& row, std::uint64_t tp, std::uint64_t ep = 1) {
+        cost own;
+        own.add_row("mine", {}, row);
+        const model_part part{.name = "layer", .cost = own, .first_layer = 0};
+        return error_of([&] { return tensor_parts({&part, 1}, tp, 0, ep); });
+    };
+    const auto row = [](const dealing& dealt) { return cost_row{.useful = 60, .padded = 60, .dealt = dealt}; };
+    CHECK(split(row({tensor_split::kv_heads, 2, 0}), 2).starts_with("mine: its row does not say how many key"));
+    CHECK(split(row(dealing::fused_qkv(0, 2)), 2).starts_with("mine: q, k and v are one row that does not say"));
+    CHECK(split(row(dealing::fused_qkv(1, 1)), 2) == "num_attention_heads: must be a multiple of tp (2), got 1 (mine)");
+    CHECK(split(row(dealing::vocabulary()), 2) ==
+          "mine: its row does not say how many words it has: its dealt must be dealing::vocabulary of their number");
+    CHECK(split(row(dealing::vocabulary(1)), 2) == "no error");
+    CHECK(split(row(dealing::vocabulary(7)), 2) == "mine: its row does not divide into the 7 words that it says");
+    // Without tensor parallelism it matters where experts are split alone: what is stored and not run, and visits.
+    const std::string unsaid = "mine: nothing says how tensor parallelism splits it";
+    cost_row stored{.useful = 60, .padded = 60, .parameters = 30};
+    CHECK(split(stored, 1, 2) == "no error");
+    stored.parameters = 31;
+    CHECK(split(stored, 1, 2).starts_with(unsaid));
+    CHECK(split(stored, 1, 1) == "no error");
+    stored.dealt = dealing::experts(2, 5);
+    CHECK(split(stored, 1, 2) == "moe_intermediate_size: the experts' 31 weights must be a multiple of ep x tp, 2 x 1");
+    CHECK(split({.what = statistic::routed, .useful = 60, .padded = 60}, 1, 2).starts_with(unsaid));
+    // One input on two ranks: the adapter of the second would have none.
+    const model_part narrow{
+        .name = "layer",
+        .cost = cost().add("mine", linear{.in_features = 1, .out_features = 4, .dealt = dealing::replicated()}),
+        .first_layer = 0};
+    CHECK(error_of([&] { return tensor_parts({&narrow, 1}, 2, 0); }) == "no error");
+    CHECK(error_of([&] {
+              return tensor_parts({&narrow, 1}, 2, 1);
+          }) == "tp: is above the width of a weight, so that a rank would have no part of its adapter");
+}
+
+TEST_CASE("A vocabulary over one input is split by words, and a sum that does not halve all the same") {
+    cost whole;
+    whole.add("lm_head",
+              linear{.in_features = 1, .out_features = 4, .adaptable = false, .dealt = dealing::vocabulary()});
+    whole.add_elementwise("gate", term::gating, 5, {}, dealing::replicated());
+    const model_part part{.name = "layer", .cost = whole, .first_layer = 0};
+    const auto useful = [&](std::uint64_t rank, std::size_t row) {
+        const tensor_options how{.sequence_parallel = true, .make_vocab_size_divisible_by = 1};
+        return tensor_parts({&part, 1}, 2, rank, 1, how).at(0).cost.rows()[row].useful;
+    };
+    CHECK((useful(0, 0) == 2 * 2 && useful(1, 0) == 2 * 2));
+    CHECK((useful(0, 1) == 3 && useful(1, 1) == 2));
+}
+
 TEST_CASE("A layer of the user's own needs a split, which then holds") {
     cost own;
     own.add("memory", linear{.in_features = hidden, .out_features = 12, .weight = "table"});
@@ -853,6 +929,10 @@ TEST_CASE("A layer of the user's own needs a split, which then holds") {
     CHECK(forward(2, tensor_split::replicated) == forward(1, tensor_split::columns));
     CHECK(error_of([&] { return forward(8, tensor_split::columns); }) ==
           "memory: must be a multiple of tp (8), got 12");
+    // A split by rows is one of inputs, and a name may be that of a weight in any component.
+    CHECK(2 * forward(2, tensor_split::rows) == forward(1, tensor_split::columns));
+    CHECK(error_of([&] { return forward(hidden / 2 + 1, tensor_split::rows); }) ==
+          "memory: must be a multiple of tp (" + std::to_string(hidden / 2 + 1) + "), got " + std::to_string(hidden));
     // The last split that names a weight holds, over the library's own too.
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const mask_set masks = cost_of(dense).masks();

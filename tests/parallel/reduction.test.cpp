@@ -1049,4 +1049,12 @@ TEST_CASE("One rank alone needs no communication") {
     CHECK(reduce(extremes(2, 1, 4), scopes::microbatch, layout, alone) == extremes(2, 1, 4));
 }
 
+TEST_CASE("A tally is marked with the axes of several ranks that it was added up over, and no other") {
+    const parallel_layout layout({.dp = 2, .cp = 2}, 4, 0);
+    const auto mark = floptally::detail::added_up_over(parallel_axis::dp | parallel_axis::tp, layout);
+    for (const parallel_axis axis : floptally::dense_axes) {
+        CHECK(mark.over(static_cast<std::uint32_t>(axis)) == (axis == parallel_axis::dp));
+    }
+}
+
 }  // namespace reduction_test

@@ -400,4 +400,13 @@ TEST_CASE("A7: a statistic of one pipeline stage is summed without a double coun
     }
 }
 
+TEST_CASE("A sum over all ranks that fits 64 bits is the last one that is taken") {
+    const parallel_layout layout({.dp = 2}, 2, 0);
+    const statistic_scope scope = statistic_scope{}.along(parallel_axis::dp, share::sharded);
+    const floptally::uint128 beyond = floptally::uint128{1} << 64;
+    CHECK(scope.global("tokens", beyond - 1, layout, every_axis) == ~std::uint64_t{0});
+    CHECK(error_of([&] { static_cast<void>(scope.global("tokens", beyond, layout, every_axis)); }) ==
+          "tokens: the sum over all ranks does not fit 64 bits");
+}
+
 }  // namespace statistic_scope_test

@@ -229,7 +229,7 @@ class context_parallel_row {
             while (boundaries[i + 1] <= held.first) {
                 ++i;
             }
-            for (std::size_t cut = i; cut < row_.sequences().size() && boundaries[cut] < held.last; ++cut) {
+            for (std::size_t cut = i; boundaries[cut] < held.last; ++cut) {
                 const std::uint64_t start = boundaries[cut];
                 const index_range rows{std::max(held.first, start) - start,
                                        std::min(held.last, boundaries[cut + 1]) - start};

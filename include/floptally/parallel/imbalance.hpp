@@ -55,7 +55,7 @@ struct imbalance {
     std::uint64_t largest = 0;
     for (const std::uint64_t load : loads) {
         sum += load;
-        largest = load > largest ? load : largest;
+        largest = detail::larger(largest, load);
     }
     return imbalance_of(largest, sum, loads.size());
 }

@@ -197,9 +197,7 @@ class pipeline_order {
             backward(1);
         }
         while (done[0][1] < all) {
-            if (done[0][0] < all) {
-                put(kind::forward, 0);
-            }
+            put(kind::forward, 0);
             backward(0);
             put(kind::forward, 1);
             backward(1);

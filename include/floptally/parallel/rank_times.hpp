@@ -36,7 +36,7 @@ struct rank_times {
                            {"the largest work of ", ranks, " ranks must lie between their mean and their sum, got ",
                             to_string(largest), " of ", to_string(sum)});
         }
-        return {largest, sum, ranks, {}, false};
+        return {.largest = largest, .sum = sum, .ranks = ranks};
     }
     /// The times of ranks from the work of each.
     [[nodiscard]] static rank_times of(std::span<const std::uint64_t> loads) {

@@ -105,9 +105,18 @@ class reduction_schema {
                 }
             }
         };
-        for (const mask& shape : {mask::causal(), mask::bidirectional(), mask::sliding_window(4), mask::chunked(4),
-                                  mask::top_k(4), mask::prefix_lm(4), mask::hstu(), mask::hstu({.is_causal = false}),
-                                  mask::later_image_tokens(2), mask::cross_attention(), mask::encoder()}) {
+        constexpr mask shapes[] = {mask::causal(),
+                                   mask::bidirectional(),
+                                   mask::sliding_window(4),
+                                   mask::chunked(4),
+                                   mask::top_k(4),
+                                   mask::prefix_lm(4),
+                                   mask::hstu(),
+                                   mask::hstu({.is_causal = false}),
+                                   mask::later_image_tokens(2),
+                                   mask::cross_attention(),
+                                   mask::encoder()};
+        for (const mask& shape : shapes) {
             probe(shape);
         }
         for (const rule& own : masks) {
@@ -140,7 +149,7 @@ template <class Model>
             const auto& [word, useful, padded] = entries[i];
             hash << std::uint64_t{word} << useful << padded;
         }
-        hash << std::uint64_t{last - first};
+        hash << std::uint64_t{last};  // where the next begins
     }
     return hash.value();
 }

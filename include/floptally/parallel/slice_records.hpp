@@ -75,8 +75,8 @@ class extremes {
 
     constexpr extremes& operator+=(const extremes& other) {
         count_ = checked(count_, "extremes.count") + other.count_;
-        min_ = other.min_ < min_ ? other.min_ : min_;
-        max_ = other.max_ > max_ ? other.max_ : max_;
+        min_ = detail::smaller(min_, other.min_);
+        max_ = detail::larger(max_, other.max_);
         added_up_ += other.added_up_;
         return *this;
     }

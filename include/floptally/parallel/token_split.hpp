@@ -183,8 +183,9 @@ class token_split {
     [[nodiscard]] std::vector<std::uint64_t> restoring_order() const {
         const std::vector<std::uint64_t> gathered = gathered_order();
         std::vector<std::uint64_t> places(gathered.size());
-        for (std::size_t place = 0; place < gathered.size(); ++place) {
-            places[gathered[place]] = place;
+        std::uint64_t place = 0;
+        for (const std::uint64_t token : gathered) {
+            places[token] = place++;
         }
         return places;
     }

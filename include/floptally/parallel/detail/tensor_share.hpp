@@ -66,7 +66,7 @@ class tensor_share {
                             : dealing{said.split}.of_matrix(row.per_rank.in / 2, columns_of(row));
             }
         }
-        const bool stores_more = row.useful != 0 && row.parameters > row.useful / 2;
+        const bool stores_more = row.parameters > row.useful / 2;
         const bool matters = tp_ != 1 || (ep_ != 1 && (stores_more || row.what == statistic::routed));
         if (matters && dealt.by == tensor_split::unsaid) {
             throw error(
@@ -125,7 +125,7 @@ class tensor_share {
                            .out = dealt(whole_adapter.out, 2),
                            .padded_out = dealt(whole_adapter.padded_out, 2),
                            .parameters = dealt(whole_adapter.parameters, 1)};
-        if (part.in == 0 && whole_adapter.in != 0) {
+        if (whole_adapter.in != 0 && part.in == 0) {
             throw error("tp", "is above the width of a weight, so that a rank would have no part of its adapter");
         }
         return part;
@@ -225,7 +225,7 @@ class tensor_share {
         const std::uint64_t rounded_up = checked(padded, "vocab_size") + (multiple - 1);
         const std::uint64_t slice = rounded_up / multiple * how_.make_vocab_size_divisible_by;
         const std::uint64_t first = slice * rank_;
-        const std::uint64_t real = size <= first ? 0 : size - first < slice ? size - first : slice;
+        const std::uint64_t real = smaller(size - smaller(size, first), slice);
         row.parameters = row.parameters == 0 ? 0 : real * in;
         row.useful = 2 * in * real;
         row.padded = 2 * in * checked(slice, "vocab_size");
