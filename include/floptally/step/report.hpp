@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -66,7 +65,7 @@ struct weight_counts {
             break;
         }
         const bool is_matrix = meaning_of(row.kind).operands == term_operands::matrix;
-        *counts.active += of_tokens && is_matrix ? std::min(row.useful / 2, row.parameters) : row.parameters;
+        *counts.active += of_tokens && is_matrix && row.useful / 2 < row.parameters ? row.useful / 2 : row.parameters;
     }
     return counts;
 }

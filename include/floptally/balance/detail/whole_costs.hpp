@@ -51,7 +51,8 @@ template <std::floating_point Float>
         whole = whole && cost == std::floor(cost);
     }
     constexpr int bits = 53;
-    const int exponent = std::ilogb(largest) + 1;
+    int exponent = 0;
+    static_cast<void>(std::frexp(largest, &exponent));
     return whole && exponent <= bits ? 0 : exponent - bits;
 }
 
