@@ -4,11 +4,15 @@
 
 #include <array>
 #include <cstdio>
+#include <filesystem>
+#include <fstream>
 #include <memory>
+#include <sstream>
 #include <string>
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+#include "page_files.hpp"
 
 namespace readme_test {
 namespace {
@@ -61,6 +65,39 @@ TEST_CASE("What the pages show of a console is what the program prints") {
         }
     }
     CHECK(shown >= 3);
+}
+
+TEST_CASE("The commands that pages show run, and print the numbers that stand behind them") {
+    const std::filesystem::path program = FLOPTALLY_PROGRAM;
+    const std::string environment =
+        "CLONE='" FLOPTALLY_SOURCE_DIR "' PATH=\"" + program.parent_path().string() + ":$PATH\"";
+    std::size_t shown = 0;
+    std::size_t compared = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(FLOPTALLY_SOURCE_DIR "/docs")) {
+        if (entry.path().extension() != ".md") {
+            continue;
+        }
+        const std::filesystem::path folder = page_files("floptally_commands");
+        for (const std::string& block : fenced_blocks(read_text(entry.path()), "sh")) {
+            std::ofstream(folder / "block.sh") << block;
+            const std::string printed = printed_by("cd '" + folder.string() + "' && " + environment +
+                                                   " sh -eu block.sh 2>&1 && echo 'all of it ran'");
+            INFO(entry.path() << "\n" << block << "\n" << printed);
+            CHECK(printed.ends_with("all of it ran\n"));
+            ++shown;
+            std::istringstream lines(block);
+            for (std::string line; std::getline(lines, line);) {
+                const std::size_t comment = line.find(" # ");
+                if (comment != std::string::npos && line.find_first_of("0123456789", comment) == comment + 3) {
+                    const std::string number = line.substr(comment + 3, line.find(',', comment) - comment - 3);
+                    CHECK(printed.find(" " + number + " ") != std::string::npos);
+                    ++compared;
+                }
+            }
+        }
+    }
+    CHECK(shown >= 7);
+    CHECK(compared >= 3);
 }
 
 TEST_CASE("docs/balance.md has the table that compare_balancers prints, word for word") {

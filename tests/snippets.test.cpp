@@ -27,24 +27,18 @@
 
 #include "catch2.hpp"
 #include "markdown.hpp"
+#include "page_files.hpp"
 
 namespace snippets_test {
 namespace {
 
 const std::filesystem::path source = FLOPTALLY_SOURCE_DIR;
 
-/// A folder with a config of Mistral-7B, and one of Flux beside it, as the pages have them; the process works in it.
+/// The process works in a folder with the files of the pages.
 class working_folder {
   public:
     working_folder() : before_(std::filesystem::current_path()) {
-        std::filesystem::create_directories(folder_ / "transformer");
-        std::filesystem::copy_file(source / "examples/data/mistral-7b-v0.1.json", folder_ / "config.json",
-                                   std::filesystem::copy_options::overwrite_existing);
-        std::ofstream(folder_ / "transformer/config.json") << R"({"_class_name": "FluxTransformer2DModel",
-            "in_channels": 64, "num_layers": 19, "num_single_layers": 38, "attention_head_dim": 128,
-            "num_attention_heads": 24, "joint_attention_dim": 4096, "pooled_projection_dim": 768,
-            "guidance_embeds": true, "patch_size": 1})";
-        std::filesystem::current_path(folder_);
+        std::filesystem::current_path(page_files("floptally_snippets"));
     }
     ~working_folder() { std::filesystem::current_path(before_); }
     working_folder(const working_folder&) = delete;
@@ -52,7 +46,6 @@ class working_folder {
 
   private:
     std::filesystem::path before_;
-    std::filesystem::path folder_ = std::filesystem::temp_directory_path() / "floptally_snippets";
 };
 
 std::vector<std::string> lines_of(const std::string& text) {
@@ -218,8 +211,8 @@ TEST_CASE("Every block of C++ on a page is cut from a test or an example that is
     }
     std::size_t blocks = 0;
     for (const auto& entry : std::filesystem::directory_iterator(source / "docs")) {
-        if (entry.path().extension() != ".md" || entry.path().filename() == "cuda.md") {
-            continue;  // tests/architecture.test.cpp holds that of CUDA
+        if (entry.path().extension() != ".md") {
+            continue;
         }
         for (const std::string& block : fenced_blocks(read_text(entry.path()), "cpp")) {
             INFO(entry.path().filename() << "\n" << block);

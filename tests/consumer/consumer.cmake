@@ -33,6 +33,18 @@ build_and_run(add_subdirectory consumer -DFLOPTALLY_SOURCE=${SOURCE})  # that th
 # The lines of docs/start.md, with the tree in place of the download.
 build_and_run(fetch_content consumer -DFETCHCONTENT_SOURCE_DIR_FLOPTALLY=${SOURCE})
 
+# The lines of CMake on the pages find what was installed; cuda.md's are built in tests/cuda/page.cmake.
+foreach(page IN ITEMS start.md extending.md)
+    file(READ ${SOURCE}/docs/${page} text)
+    if(NOT text MATCHES "```cmake\n([^`]*)```")
+        message(FATAL_ERROR "docs/${page} has no lines of CMake")
+    endif()
+    file(WRITE ${WORK}/${page}/CMakeLists.txt "cmake_minimum_required(VERSION 3.25)\nproject(page LANGUAGES CXX)\n"
+         "add_executable(trainer ${CMAKE_CURRENT_LIST_DIR}/main.cpp)\n${CMAKE_MATCH_1}")
+    run(${CMAKE_COMMAND} -S ${WORK}/${page} -B ${WORK}/${page}/build -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX}
+        -DCMAKE_PREFIX_PATH=${WORK}/prefix)
+endforeach()
+
 find_program(PKG_CONFIG pkg-config)
 if(PKG_CONFIG)
     set(ENV{PKG_CONFIG_PATH} ${WORK}/prefix/share/pkgconfig)

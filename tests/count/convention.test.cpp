@@ -373,6 +373,14 @@ TEST_CASE("half of an odd number of FLOPs per pair is an error and never a round
     CHECK(problem(4, mask::causal()) == "no error");
     CHECK(problem(3, mask::bidirectional()) == "no error");
     CHECK(problem(3, mask::sliding_window(4)) == "no error");
+    // Whether a real pair's or a padded one's.
+    const auto problem_of = [](std::uint64_t useful, std::uint64_t padded) {
+        const cost_row row{.what = statistic::pairs, .kind = term::scores, .useful = useful, .padded = padded};
+        return error_of([&] { return flop_counter(cost{}.add_row("core", "", row, mask::causal())); });
+    };
+    CHECK(problem_of(2, 4) == "no error");
+    CHECK(problem_of(3, 4) == problem(3, mask::causal()));
+    CHECK(problem_of(2, 3) == problem(3, mask::causal()));
 }
 
 TEST_CASE("6ND is what transformers' Trainer multiplies", "[convention]") {

@@ -152,8 +152,11 @@ TEST_CASE("a batch without the number of its logits is an error") {
     const tally batch = batch_of(counter);
     CHECK(error_of([&] { static_cast<void>(counter.evaluate(batch)); }) ==
           "measured(logits): this cost counts it, and the tally has none: call add_measured");
-    CHECK(error_of([&] { static_cast<void>(counter.total(sequence{.length = 5})); }) ==
-          "measured(logits): this cost counts it, and the tally has none: call add_measured");
+    for (const std::uint32_t length : {1U, 5U}) {
+        CHECK(error_of([&] { static_cast<void>(counter.total(sequence{.length = length})); }) ==
+              "measured(logits): this cost counts it, and the tally has none: call add_measured");
+    }
+    CHECK(counter.total(tally{counter.masks()}) == flops{});  // without tokens there is none to miss
 }
 
 TEST_CASE("the head's bytes are of the tokens whose logits are computed") {

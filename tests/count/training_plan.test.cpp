@@ -1231,6 +1231,8 @@ TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward tha
     CHECK(alone.is_upper_bound());
     CHECK(alone.evaluate(batch).is_upper_bound());
     CHECK_FALSE(evaluate(model.parts, batch, conventions::exact, head_alone).is_upper_bound());
+    // One frozen weight is enough: it may stand before all others.
+    CHECK(flop_counter(whole, conventions::exact, {.weights = {{"mlp", weight_state::frozen}}}).is_upper_bound());
     // Without settings, or where nothing or everything trains, there is nothing to assume.
     CHECK_FALSE(flop_counter(whole).is_upper_bound());
     CHECK_FALSE(flop_counter(whole, conventions::exact, {.recomputed = recompute::full}).is_upper_bound());

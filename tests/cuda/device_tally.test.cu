@@ -282,7 +282,7 @@ __global__ void add_by_block(every_rule_ref to, const std::uint32_t* lengths, st
 __global__ void add_windows(device_tally_ref to, const std::uint32_t* lengths, std::uint32_t count) {
     const std::uint32_t i = blockIdx.x * blockDim.x + threadIdx.x;
     if (i < count) {
-        to.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);
+        to.add({.length = lengths[i]}, {.length = lengths[i] + 8}, i);  // from any thread
     }
 }
 

@@ -222,6 +222,13 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
         CHECK(std::string(e.what()).starts_with("plan.indexer: attention by several choices of keys"));
     }
 
+    // It is the scores of an attention that say which keys were chosen for it, whatever else its layer has of others.
+    model_part beside = one_layer.front();
+    beside.cost.add_row("memory", "",
+                        cost_row{.what = statistic::pairs, .kind = term::values, .useful = 1, .padded = 1},
+                        mask::top_k(5));
+    CHECK_NOTHROW(flop_counter(std::vector<model_part>{beside}, conventions::exact, sparse));
+
     // Gradients of the indexer stop at what it reads: nothing of the layers changes.
     const auto parts = two_layers(model);
     const auto with = [&](indexer_training how) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <floptally/count/flop_counter.hpp>
 #include <floptally/cuda/device_reduction.cuh>
 #include <floptally/cuda/device_tally.cuh>
 #include <floptally/descriptors/presets.hpp>
@@ -34,16 +35,16 @@ std::vector<std::int32_t> boundaries_of(std::uint64_t step, std::uint64_t rank) 
 }
 
 std::string sum_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank, std::uint64_t ranks) {
-    const mask_set masks = presets::mistral_7b.cost().masks();
-    nccl_reducer waits(group, stream);
+    const flop_counter model(presets::mistral_7b);
     const parallel_layout layout({.dp = ranks}, ranks, rank);
-    device_reduction everyone(tally_reduction(masks, scopes::microbatch, layout, waits, std::nullopt));
+    nccl_reducer waits(group, stream);  // once: do all ranks agree on masks, scopes and layout?
+    device_reduction everyone(tally_reduction(model, scopes::microbatch, layout, waits));
     nccl_stream_reducer over(group);
-    device_tally mine(masks);
+    device_tally mine(model.masks());
     std::int32_t* memory = nullptr;
     require_cuda(cudaMalloc(&memory, steps * 200 * sizeof(std::int32_t)), "cudaMalloc");
     std::vector<tally> expected;
-    tally so_far{masks};
+    tally so_far{model.masks()};
     for (std::uint64_t step = 0; step < steps; ++step) {
         const std::vector<std::int32_t> boundaries = boundaries_of(step, rank);
         std::int32_t* const at = memory + step * 200;
@@ -51,7 +52,7 @@ std::string sum_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank, st
                                      cudaMemcpyHostToDevice, stream),
                      "cudaMemcpyAsync");
         mine.add_cu_seqlens(std::span<const std::int32_t>(at, boundaries.size()), stream);
-        everyone.sum_async(mine, over, stream);
+        everyone.sum_async(mine, over, stream);  // every step
         for (std::uint64_t one = 0; one < ranks; ++one) {
             so_far.add_cu_seqlens(boundaries_of(step, one));
         }
@@ -60,7 +61,7 @@ std::string sum_on(ncclComm_t group, cudaStream_t stream, std::uint64_t rank, st
     detail::finish(group, stream, "ncclAllReduce");
     require_cuda(cudaFree(memory), "cudaFree");
     for (const tally& one : expected) {
-        const std::optional<tally> sum = everyone.poll();
+        const std::optional<tally> sum = everyone.poll();  // of all ranks, a step or two later
         if (!sum || *sum != one) {
             return sum ? "a tally of all ranks differs" : "a tally of all ranks is missing";
         }

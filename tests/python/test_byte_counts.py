@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import gzip
-import importlib.util
 import json
 import pathlib
 import pickle
@@ -16,7 +15,6 @@ import pytest
 
 import floptally
 from conftest import SOURCE
-from test_readme import blocks, run
 
 CONFIG = SOURCE / "examples" / "data" / "mistral-7b-v0.1.json"
 TRACE = SOURCE / "tests" / "golden" / "traces" / "cpu_step.json"
@@ -358,14 +356,3 @@ def test_wrong_times_are_errors_that_name_the_field(mistral: floptally.Cost, tmp
         with pytest.raises(floptally.Error) as raised:
             work.waterfall(gpus=1, peak_tflops=989, **change)
         assert str(raised.value).startswith(text), (change, raised.value)
-
-
-def test_the_lines_of_the_page_of_plans_run(monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "examples").symlink_to(SOURCE / "examples")
-    scope: dict[str, Any] = {"__name__": "a_script"}
-    compared = 0
-    for number, lines in enumerate(blocks("docs/plans.md")):
-        if "floptally.memory" not in lines or importlib.util.find_spec("torch"):
-            compared += run(lines, f"docs/plans.md, block {number}", scope)
-    assert compared >= 6

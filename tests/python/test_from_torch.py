@@ -697,7 +697,7 @@ def test_recurrent_layers_count_each_step(kind):
         return kind(5, 7, 2, batch_first=True, bidirectional=True)
 
     # They run token by token, each as many operators: RNN alone at the lengths that are chosen where none are given.
-    lengths = None if kind is nn.RNN else [4, 7, 12, 9, 15]
+    lengths = None if kind is nn.RNN else [2, 3, 5, 4, 7]
     inputs = lambda batch, length: torch.zeros(batch, length, 5)
     cost = floptally.from_torch(build(), inputs, lengths=lengths)
     gates = {nn.LSTM: 4, nn.GRU: 3, nn.RNN: 1}[kind]
@@ -707,7 +707,7 @@ def test_recurrent_layers_count_each_step(kind):
 
     with eager_kernels():
         counted = counted_by_pytorch(build(), {"input": torch.zeros(3, 21, 5)}, lambda out: out[0].sum())
-    only_output = floptally.from_torch(build(), inputs, loss=lambda out: out[0].sum(), lengths=[4, 7, 12, 9, 15])
+    only_output = floptally.from_torch(build(), inputs, loss=lambda out: out[0].sum(), lengths=[2, 3, 5, 4, 7])
     assert by_phase(only_output, "torch_flop_counter_eager", lengths=[21] * 3) == counted
 
 

@@ -133,6 +133,9 @@ def test_the_dashboards_queries_are_the_meters_numbers(tmp_path: Path) -> None:
                 assert all(one["metric"]["job"] == "training" and one["metric"]["run"] == "night 7" for one in answers)
                 found[target["legendFormat"].split(" {{")[0]] = [float(one["value"][1]) for one in answers]
                 assert asked(port, query.replace("train.*", "other")) == []
+        (query,) = re.findall(r"^```promql\n(.*?)^```$", (SOURCE / "docs" / "meter.md").read_text(), re.MULTILINE | re.DOTALL)
+        found["MFU of the page"] = [float(one["value"][1]) for one in asked(port, query.strip())]
+        ratios["MFU of the page"] = ratios["MFU"]
         for name, expected in ratios.items():
             assert found[name] == [pytest.approx(expected, rel=1e-9)], name
         assert last["floptally_flops_total useful"] <= meter.run.useful

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Python lines of the README and of docs/python.md run, word for word, and print what stands behind them."""
+"""The Python lines of the README and of all pages run, word for word, and print what stands behind them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,13 @@ import pathlib
 import re
 import subprocess
 import sys
+import types
+from collections.abc import Collection
 from typing import Any
 
 import pytest
 
+import floptally
 from conftest import SOURCE
 
 FRAMEWORKS = ("torch", "lightning", "transformers", "matplotlib")
@@ -28,7 +31,12 @@ def blocks(page: str) -> list[str]:
 def needed(lines: str) -> set[str]:
     """The frameworks that a block imports, itself or through ours."""
     found = {name for name in FRAMEWORKS if re.search(rf"^\s*import {name}\b", lines, re.MULTILINE)}
-    return found | ({"matplotlib"} if "floptally.plots" in lines else set())
+    ours = {"floptally.plots": "matplotlib", "floptally.memory": "torch", "floptally.module_times": "torch"}
+    return found | {name for module, name in ours.items() if module in lines}
+
+
+def are_here(frameworks: set[str]) -> bool:
+    return all(importlib.util.find_spec(name) for name in frameworks)
 
 
 def run(lines: str, name: str, scope: dict[str, Any]) -> int:
@@ -101,28 +109,44 @@ def test_the_lines_of_the_page_run_one_after_the_other(
     scope: dict[str, Any] = {"__name__": "a_script"}
     compared = 0
     for number, lines in enumerate(blocks("docs/python.md")):
-        if needed(lines) - ({"matplotlib"} if importlib.util.find_spec("matplotlib") else set()):
+        if is_of_the_reader(lines) or not are_here(needed(lines)):
             continue  # the tests below run them
         compared += run(lines, f"docs/python.md, block {number}", scope)
     assert compared >= 2
 
 
-@pytest.mark.parametrize("page", ["docs/rl_step.md", "docs/parallel.md", "docs/balance.md"])
-def test_the_lines_of_other_pages_run(page: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(SOURCE)
-    scope: dict[str, Any] = {"__name__": "a_script"}
-    assert sum(run(lines, f"{page}, block {n}", scope) for n, lines in enumerate(blocks(page)) if not needed(lines)) >= 1
+#: Pages whose lines another test runs, in order and with what they print besides.
+RUN_ELSEWHERE = {"docs/start.md": "test_start.py", "docs/waterfall.md": "test_waterfall.py"}
 
 
-def test_the_lines_of_the_meter_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    import floptally
+def pages() -> list[str]:
+    found = [path.relative_to(SOURCE).as_posix() for path in sorted((SOURCE / "docs").glob("*.md"))]
+    return [page for page in found if blocks(page)]
 
-    monkeypatch.chdir(SOURCE)
-    meter = floptally.Meter(floptally.cost("examples/data/mistral-7b-v0.1.json"), gpus=1, peak_tflops=989)
-    saved: list[Any] = []
-    for number, lines in enumerate(blocks("docs/meter.md")):
-        run(lines, f"docs/meter.md, block {number}", {"meter": meter, "save": saved.append, "waited": 0.0})
-    assert len(saved) == 1 and meter.goodput.wall_seconds > 0
+
+def given_to(page: str, folder: pathlib.Path) -> dict[str, Any]:
+    """What a page says that its reader has: names, and files in the folder."""
+    (folder / "examples").symlink_to(SOURCE / "examples")
+    if page == "docs/counting.md":
+        from test_diffusion import write_pipeline
+
+        write_pipeline(folder / "FLUX.1-dev")
+    if page == "docs/meter.md":
+        model = floptally.cost("examples/data/mistral-7b-v0.1.json")
+        logger = types.SimpleNamespace(log=lambda scalars: None)
+        return {"model": model, "cu_seqlens": [0, 512], "logger": logger, "save": lambda state: None, "waited": 0.0}
+    return {}
+
+
+@pytest.mark.filterwarnings("ignore:mfu")  # of a step without a trainer
+@pytest.mark.parametrize("page", [page for page in pages() if page not in ("docs/python.md", *RUN_ELSEWHERE)])
+def test_the_lines_of_a_page_run(page: str, monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    scope: dict[str, Any] = {"__name__": "a_script", "floptally": floptally, **given_to(page, tmp_path)}
+    for number, lines in enumerate(blocks(page)):
+        if are_here(needed(lines)) and not is_of_the_reader(lines):
+            compared = run(lines, f"{page}, block {number}", scope)
+            assert compared >= len(re.findall(r"^print\(.*\) +#(?: \[|.*\d)", lines, re.MULTILINE))
 
 
 # What the page says that its reader has, by what stands in the block: a model, a trainer and a loop; a dataset.
@@ -153,6 +177,19 @@ train = lambda batch: None
 import pickle
 meter = pickle.loads(pickle.dumps(meter))  # another, so that what the page prints of it further down stands
 """
+SAMPLES = f"""{RANKS}
+import floptally
+ranks, lengths, owners, destinations = 4, [3, 5, 2, 7], [0, 1, 2, 3], [1, 0, 3, 3]
+mine = [i for i, owner in enumerate(owners) if owner == torch.distributed.get_rank()]
+samples = {{i: torch.full([lengths[i]], i) for i in mine}}
+"""
+A_LOOP = "batch, forward_backward = {'attention_mask': [[1, 1, 0]]}, lambda batch: None"
+A_STEP = "optimizer, batch = torch.optim.SGD(model.parameters()), {**batch, 'labels': batch['input_ids']}"
+AN_EXTENSION = """
+import torch.utils.cpp_extension as extension
+extension.CUDA_HOME = "/usr"  # where nobody compiles
+CUDAExtension = extension.CUDAExtension
+"""
 OF_THE_READER = {
     "batches and train() are yours": BATCHES,
     "import lightning": A_TRAINER,
@@ -160,22 +197,35 @@ OF_THE_READER = {
     "floptally.from_torch(": "",
     "floptally.verify(": "",
     "import transformers, peft": "",
+    "floptally.module_times.ModuleTimer(": A_TRAINER + A_STEP,
+    "forward_backward(batch)": A_LOOP,
+    "floptally.ExchangePlan(": SAMPLES,
     "torch.distributed": RANKS,
+    "CUDAExtension(": AN_EXTENSION,
+    "floptally.DeviceTally(": "",  # test_device.py, which has a driver
 }
 
 
-def page_script(folder: pathlib.Path, *which: str) -> list[str]:
-    """A script of the blocks that have one of those texts, after those without a framework; it prints what it compared."""
+def is_of_the_reader(lines: str) -> bool:
+    return any(text in lines for text in OF_THE_READER)
+
+
+def page_script(folder: pathlib.Path, **which: Collection[str]) -> list[str]:
+    """A script of the blocks of pages that have one of those texts, after those without a framework; it prints what it
+    compared."""
     config_in(folder)
+    (folder / "examples").symlink_to(SOURCE / "examples")
     script = [f"import sys\nsys.path[:0] = {[str(SOURCE / 'tests' / 'python')]!r}\nfrom test_readme import run",
-              "scope, compared = {'__name__': 'a_script'}, 0"]  # fmt: skip
-    for number, lines in enumerate(blocks("docs/python.md")):
-        chosen = next((text for text in which if text in lines), None)
-        if needed(lines) and chosen is None:
-            continue
-        script.append("own = dict(scope)" if chosen else "own = scope")
-        script.append(f"exec({OF_THE_READER[chosen] if chosen else ''!r}, own)")
-        script.append(f"compared += run({lines!r}, 'docs/python.md, block {number}', own)")
+              "compared = 0"]  # fmt: skip
+    for page, texts in which.items():
+        script.append("scope = {'__name__': 'a_script'}")
+        for number, lines in enumerate(blocks(f"docs/{page}.md")):
+            chosen = next((text for text in texts if text in lines), None)
+            if chosen is None and (needed(lines) or is_of_the_reader(lines)):
+                continue
+            script.append("own = dict(scope)" if chosen else "own = scope")
+            script.append(f"exec({OF_THE_READER[chosen] if chosen else ''!r}, own)")
+            script.append(f"compared += run({lines!r}, 'docs/{page}.md, block {number}', own)")
     script.append("print('all of it ran', compared)")
     script.append(LEAVE)
     (folder / "page.py").write_text("\n".join(script))
@@ -185,19 +235,20 @@ def page_script(folder: pathlib.Path, *which: str) -> list[str]:
 def test_the_lines_with_pytorch_run(tmp_path: pathlib.Path) -> None:
     for name in ("torch", "transformers", "accelerate"):
         pytest.importorskip(name, reason=f"{name} is not installed")
-    chosen = ["torch.utils.data", "floptally.from_torch(", "floptally.verify(", "batches and train() are yours"]
+    chosen = ["torch.utils.data", "floptally.from_torch(", "floptally.verify(", "batches and train() are yours",
+              "floptally.module_times.ModuleTimer(", "forward_backward(batch)"]  # fmt: skip
     if importlib.util.find_spec("lightning"):
         chosen.append("import lightning")
     if importlib.util.find_spec("peft"):
         chosen.append("import transformers, peft")
-    done = subprocess.run(page_script(tmp_path, *chosen), capture_output=True, text=True, cwd=tmp_path)
+    done = subprocess.run(page_script(tmp_path, python=chosen, cuda=["CUDAExtension("]), capture_output=True, text=True, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert int(re.findall(r"all of it ran (\d+)", done.stdout)[0]) >= 5  # three of them of from_torch
 
 
 def test_the_lines_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path) -> None:
     pytest.importorskip("torch", reason="PyTorch is not installed")
-    command = page_script(tmp_path, "torch.distributed")
+    command = page_script(tmp_path, python=["torch.distributed"], balance=["floptally.ExchangePlan("])
     ranks = []
     for rank in range(4):
         group = {"RANK": str(rank), "WORLD_SIZE": "4", "MASTER_ADDR": "127.0.0.1", "OMP_NUM_THREADS": "1",
@@ -215,6 +266,10 @@ def test_the_lines_with_a_process_group_run_on_four_ranks(tmp_path: pathlib.Path
         assert one.returncode == 0 and "all of it ran" in printed, problem
 
 
-def test_every_block_of_the_page_is_run_by_one_of_these_tests() -> None:
-    for lines in blocks("docs/python.md"):
-        assert not needed(lines) - {"matplotlib"} or any(text in lines for text in OF_THE_READER), lines
+def test_every_block_is_run_by_one_of_these_tests() -> None:
+    for page in pages():
+        for lines in blocks(page):
+            is_alone = needed(lines) <= {"matplotlib"} or "floptally.memory" in lines
+            assert is_alone or is_of_the_reader(lines) or page in RUN_ELSEWHERE, f"{page}: {lines}"
+    for page, where in RUN_ELSEWHERE.items():
+        assert pathlib.Path(page).name in (SOURCE / "tests" / "python" / where).read_text(), page

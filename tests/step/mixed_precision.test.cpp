@@ -207,6 +207,17 @@ TEST_CASE("F26: settings that name nothing, or no number, are errors") {
     CHECK(problem({.layers = index_range{3, 3}, .peak_tflops = fp8}) ==
           "layers: must be some of the 8 layers, got 3 to 3");
     CHECK(problem({.peak_tflops = 0}).rfind("peak_tflops: must be", 0) == 0);
+    // The layers of a tower are numbered too, and are not meant.
+    std::vector<model_part> towered = small_model();
+    towered.insert(towered.begin(), {.name = "vision",
+                                     .role = floptally::part_role::tower,
+                                     .cost = small_model().front().cost,
+                                     .first_layer = 0,
+                                     .repeat = 12});
+    CHECK(error_of([&] {
+              mixed_precision(flop_counter(towered), towered, {}, {{.layers = index_range{0, 9}, .peak_tflops = fp8}},
+                              bf16);
+          }) == "layers: must be some of the 8 layers, got 0 to 9");
     const flop_counter whole(small_model());
     CHECK(
         error_of([&] {

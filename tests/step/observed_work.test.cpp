@@ -194,6 +194,15 @@ TEST_CASE("a log's count of a whole run is the batch's by its share of the seque
     }
 }
 
+TEST_CASE("a log's MFU is of the peak that is given", "[comparison]") {
+    std::istringstream lines("dt: 500.0ms mfu: 40.00");
+    const observed_log log = observed_log_of(lines, tally{}, {.seconds = {}, .gpus = 2, .peak_tflops = 1000.0});
+    REQUIRE(log.lines.size() == 1);
+    // 0.5 s of 2 GPUs at 400 TFLOP/s; half of the last digit of the time is a 10⁴th of it, of the MFU an 8000th.
+    CHECK(log.lines[0].least == Approx(400e12 * (1 - 1e-4) * (1 - 1.25e-4)));
+    CHECK(log.lines[0].most == Approx(400e12 * (1 + 1e-4) * (1 + 1.25e-4)));
+}
+
 TEST_CASE("a log without a known line, of two trainers or without what a line needs is an error", "[comparison]") {
     const tally batch{};
     const auto problem_of = [&](const char* text, const observed_step& step) {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <map>
@@ -15,6 +17,7 @@
 #include <floptally/step/open_metrics.hpp>
 
 #include "catch2.hpp"
+#include "markdown.hpp"
 
 namespace open_metrics_test {
 namespace {
@@ -134,6 +137,23 @@ TEST_CASE("A run is a label of every sample, whatever other labels it has") {
         INFO(key);
         CHECK(key.ends_with("run=\"night \\\"7\\\"\"}"));
     }
+}
+
+TEST_CASE("The query of docs/meter.md asks for metrics and labels that there are") {
+    const std::string page = read_text(FLOPTALLY_SOURCE_DIR "/docs/meter.md");
+    const auto samples = samples_of(floptally::to_open_metrics(small_meter()));
+    const std::regex metric(R"re((floptally_[a-z_]+)(?:\{([a-z]+="[a-z]+")\})?)re");
+    std::size_t asked = 0;
+    for (const std::string& query : fenced_blocks(page, "promql")) {
+        for (std::sregex_iterator at(query.begin(), query.end(), metric), end; at != end; ++at, ++asked) {
+            INFO(at->str());
+            CHECK(std::any_of(samples.begin(), samples.end(), [&](const auto& one) {
+                const std::string name = one.first.substr(0, one.first.find('{'));
+                return name == (*at)[1].str() && one.first.find((*at)[2].str()) != one.first.npos;
+            }));
+        }
+    }
+    CHECK(asked == 2);
 }
 
 TEST_CASE("The dashboard of examples/ asks for metrics that there are") {

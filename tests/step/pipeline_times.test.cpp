@@ -64,12 +64,12 @@ tally batch_of(const lengths_list& lengths) {
 
 /// FLOPs of a pass of some layers, and of the head where `head`, each at its peak, over the stated one: pair by pair.
 double listed(const lengths_list& lengths, std::uint64_t layers, bool head, pipeline_pass::kind what, double layer_peak,
-              double core_peak) {
+              double core_peak, double head_peak = bf16) {
     double sum = 0;
     for (const std::uint32_t length : lengths) {
         for (std::uint32_t query = 0; query < length; ++query) {
             sum += static_cast<double>(layers) * 2 * 30 * 50 * bf16 / layer_peak;
-            sum += head ? 2 * 30 * 100 : 0;
+            sum += head ? 2 * 30 * 100 * bf16 / head_peak : 0;
             for (std::uint32_t key = 0; key <= query; ++key) {
                 // Scores and values; in the backward twice as much, all of it to the data.
                 const double pair = static_cast<double>(layers) * 2 * 2 * (4 + 4) * bf16 / core_peak;
@@ -136,20 +136,23 @@ TEST_CASE("F80: a pipeline's clock takes the time of each pass at the peak of it
     // Layers in fp8 but for attention's core, the head as it is.
     const std::vector<precision_setting> settings = {{.layers = index_range{0, 7}, .peak_tflops = fp8},
                                                      {.component = "attention.core", .peak_tflops = 500}};
+    const std::vector<precision_setting> of_head = {{.component = "lm_head", .peak_tflops = 250}};  // of the last stage
     for (const std::uint64_t microbatches : {1U, 3U, 8U}) {
         const pipeline_order order(pipeline_schedule::one_f_one_b, 4, 1, microbatches);
         const auto run_with = [&](const std::vector<precision_setting>& with) {
             return order.run(pipeline_times(model, split, eager, bf16, with).of(batch_of(lengths), microbatches));
         };
-        const auto expected = [&](double layer_peak, double core_peak) {
+        const auto expected = [&](double layer_peak, double core_peak, double head_peak = bf16) {
             return simulated({order}, [&](std::size_t, const pipeline_pass& pass) {
                 return pass_length(pass, [&](pipeline_pass::kind what) {
-                    return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, layer_peak, core_peak);
+                    return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, layer_peak, core_peak,
+                                  head_peak);
                 });
             });
         };
         check(rank_times::of(std::vector<pipeline_run>{run_with(settings)}), expected(fp8, 500));
         check(rank_times::of(std::vector<pipeline_run>{run_with({})}), expected(bf16, bf16));
+        check(rank_times::of(std::vector<pipeline_run>{run_with(of_head)}), expected(bf16, bf16, 250));
         CHECK(std::abs(expected(fp8, 500).bubble - expected(bf16, bf16).bubble) > 0.01);  // the precisions matter
     }
 }
@@ -325,6 +328,15 @@ TEST_CASE("F85: pipelines of any schedule, split, replicas and microbatches are 
     }
     CHECK(later > 0);
     CHECK(later < 60);
+}
+
+TEST_CASE("F85: a schedule has as many chunks a rank as it needs, unless more are asked for") {
+    CHECK(floptally::pipeline_choices{}.chunks() == 1);
+    CHECK(floptally::pipeline_choices{.schedule = pipeline_schedule::zb_v}.chunks() == 2);
+    CHECK(floptally::pipeline_choices{.vpp = 4, .schedule = pipeline_schedule::zb_v}.chunks() == 4);
+    CHECK(floptally::pipeline_choices{}.order() == pipeline_schedule::one_f_one_b);
+    CHECK(floptally::pipeline_choices{.vpp = 1}.order() == pipeline_schedule::one_f_one_b);
+    CHECK(floptally::pipeline_choices{.vpp = 2}.order() == pipeline_schedule::interleaved);
 }
 
 TEST_CASE("F85: choices of pipelines that cannot be are named errors") {

@@ -361,6 +361,18 @@ TEST_CASE("MFU, padded MFU and HFU are in per cent, beside the rates and what th
     CHECK_FALSE(contains(to_table(padded_report()), "MFU"));
 }
 
+TEST_CASE("an absurd rate has four digits", "[report_table]") {
+    report r = with_mfu(llama_report());
+    const auto rates = [&](double tflops, double tokens) {
+        r.mfu->utilization.tflops_per_gpu = tflops;
+        r.mfu->utilization.tokens_per_second = tokens;
+        const std::string table = to_table(r);
+        return cells(row(table, "TFLOP/s per GPU")).at(1) + " " + cells(row(table, "tokens/s")).at(1);
+    };
+    CHECK(rates(999'999'999, 999'999'999'999'999) == "999999999.00 999999999999999");
+    CHECK(rates(1e9, 1e15) == "1.000e+09 1.000e+15");
+}
+
 TEST_CASE("a peak of the user's own has no accelerator", "[report_table]") {
     report r = with_mfu(llama_report());
     r.mfu->accelerator.clear();

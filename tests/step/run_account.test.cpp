@@ -205,6 +205,13 @@ TEST_CASE("A state whose account is refused leaves the meter as it was") {
     resume(second, saved);
     CHECK(second.run() == first.run());
     CHECK(second.account().spent() == std::vector<spent_time>{{std::string(restart), 10}});
+    for (const double away : {0.0, 0.5}) {
+        now = 100 + away;
+        meter soon(model, gpu);
+        keeps(soon);
+        resume(soon, saved);
+        CHECK(soon.account().spent() == std::vector<spent_time>{{std::string(restart), away}});
+    }
 }
 
 }  // namespace run_account_test

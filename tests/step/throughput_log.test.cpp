@@ -3,6 +3,7 @@
 // The log lines of recsys-examples, and the comparison that is made of them.
 
 #include <cstddef>
+#include <filesystem>
 #include <limits>
 #include <regex>
 #include <sstream>
@@ -14,6 +15,7 @@
 
 #include "catch2.hpp"
 #include "error_of.hpp"
+#include "markdown.hpp"
 
 namespace throughput_log_test {
 namespace {
@@ -49,6 +51,11 @@ experiment run_of(std::string name, const std::vector<double>& tflops) {
 std::string two_decimals(double value) { return floptally::detail::fixed_decimal(value, 2); }
 
 }  // namespace
+
+TEST_CASE("The log of docs/meter.md is what these lines are") {
+    const std::string page = read_text(std::filesystem::path(FLOPTALLY_SOURCE_DIR) / "docs/meter.md");
+    CHECK(fenced_blocks(page, "log") == std::vector<std::string>{step_text + "\n" + layer_text + "\n"});
+}
 
 TEST_CASE("H8: the two log lines are written and read as they stand") {
     const train_line step{.iteration = 99, .tokens = 131168, .milliseconds = 58.51, .tflops = 1092, .mfu_pct = 6.9};

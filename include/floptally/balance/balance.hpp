@@ -94,9 +94,10 @@ inline void require_options(std::size_t samples, std::uint32_t ranks, const bala
     return how.budget != automatic_budget ? how.budget : 65536 + (pairs ? 1024 : 32) * std::uint64_t{samples};
 }
 
+/// The rank of each sample, nothing where none has room, and whether no other ranks have a smaller peak.
 template <class Load>
-[[nodiscard]] rank_list search(const sample_items& samples, std::uint32_t ranks, const balance_options& how,
-                               bool& is_optimum) {
+[[nodiscard]] std::pair<rank_list, bool> search(const sample_items& samples, std::uint32_t ranks,
+                                                const balance_options& how) {
     const ordered_items<Load> ordered = samples.ordered<Load>(ranks);
     const search_plan plan{.longest_first = how.seed != balance_seed::differencing,
                            .differencing = how.seed != balance_seed::longest_first,
@@ -105,7 +106,6 @@ template <class Load>
     const rank_list start = how.seed == balance_seed::best ? samples.contiguous(ranks, ordered) : std::nullopt;
     balance_search<Load> balance(ordered.items, plan);
     rank_list found = balance.run(start);
-    is_optimum = balance.is_optimum() && how.loads == 1;
     if (found) {
         std::vector<std::uint32_t> rank_of(samples.item_of.size());
         for (std::size_t i = 0; i < rank_of.size(); ++i) {
@@ -113,7 +113,7 @@ template <class Load>
         }
         found = std::move(rank_of);
     }
-    return found;
+    return {std::move(found), balance.is_optimum() && how.loads == 1};
 }
 
 [[noreturn]] inline void throw_no_room(const sample_items& samples, std::uint32_t ranks, bool by_capacity) {
@@ -143,9 +143,8 @@ template <detail::cost_range Costs>
                                      how.mode == balance_mode::free       ? detail::no_capacity
                                      : how.mode == balance_mode::capacity ? how.capacity
                                                                           : samples / count);
-    bool is_optimum = false;
-    detail::rank_list found = items.fits_64_bits() ? detail::search<std::uint64_t>(items, count, how, is_optimum)
-                                                   : detail::search<uint128>(items, count, how, is_optimum);
+    auto [found, is_optimum] = items.fits_64_bits() ? detail::search<std::uint64_t>(items, count, how)
+                                                    : detail::search<uint128>(items, count, how);
     if (!found) {
         detail::throw_no_room(items, count, how.mode == balance_mode::capacity);
     }

@@ -46,8 +46,8 @@ struct muon {
 
 namespace detail {
 
-/// The sides and the number of the matrices of a row, from the sums over them that the row keeps. A row that is several
-/// matrices of different shapes is an error.
+/// The sides and the number of the matrices of a row that an adapter fits, from the sums over them that the row keeps.
+/// A row that is several matrices of different shapes is an error.
 struct matrices_of_row {
     std::uint64_t in = 0;
     std::uint64_t out = 0;
@@ -56,7 +56,7 @@ struct matrices_of_row {
     constexpr matrices_of_row(const cost_row& row, std::string_view name) {
         const adapter& matrix = row.per_rank;
         in = matrix.out == 0 ? 0 : row.useful / matrix.out;
-        out = matrix.in == 0 ? 0 : row.useful / matrix.in;
+        out = row.useful / matrix.in;
         const std::uint64_t shape = checked(in, name) * out;
         const bool whole = in != 0 && out != 0 && in * matrix.out == row.useful && out * matrix.in == row.useful &&
                            matrix.in % (2 * in) == 0 && row.parameters % shape == 0;

@@ -50,18 +50,17 @@ class word_coefficients {
 
   private:  // next, since clang evaluates templates in constant expressions only where they stand above their use
     /// Adds all rows of one component that have the passes of row `first`; none where an earlier row has them.
-    constexpr void add_planned(const plan_walk& walk, std::size_t first, const convention& how,
+    constexpr void add_planned(const plan_walk& walk, const planned_row& first, const convention& how,
                                const attention_context& context) {
-        for (std::size_t i = 0; i < walk.rows.size(); ++i) {
-            const auto& [component, row, run] = walk.rows[i];
-            if (component != walk.rows[first].component || !(run == walk.rows[first].run)) {
+        for (const planned_row& one : walk.rows) {
+            if (one.component != first.component || !(one.run == first.run)) {
                 continue;
             }
-            if (i < first) {
+            if (&one < &first) {
                 return;
             }
-            const rule attends = has_rule(row.what) ? walk.masks[row.mask] : rule{};
-            add(walk.components[component], attends, row, run, how, context);
+            const rule attends = has_rule(one.row.what) ? walk.masks[one.row.mask] : rule{};
+            add(walk.components[one.component], attends, one.row, one.run, how, context);
         }
     }
 
@@ -183,9 +182,9 @@ class word_coefficients {
         is_upper_bound = walk.is_upper_bound;
         const attention_context context = context_of(model);
         for (std::size_t component = 0; component < walk.components.size(); ++component) {
-            for (std::size_t first = 0; first < walk.rows.size(); ++first) {
-                if (walk.rows[first].component == component) {
-                    add_planned(walk, first, how, context);
+            for (const planned_row& row : walk.rows) {
+                if (row.component == component) {
+                    add_planned(walk, row, how, context);
                 }
             }
         }

@@ -95,13 +95,15 @@ class duration_histogram {
     }
 
     [[nodiscard]] static std::size_t bucket_of(double seconds) {
-        int exponent = 0;
-        const double mantissa = std::frexp(seconds, &exponent);  // in [0.5, 1)
-        const int octave = exponent - 1 - first_octave;
-        if (octave < 0 || octave >= static_cast<int>(octaves)) {
-            return octave < 0 ? 0 : bucket_count - 1;
+        const int exponent = std::ilogb(seconds);
+        const int octave = exponent - first_octave;
+        if (octave < 0) {
+            return 0;
         }
-        const double part = (2 * mantissa - 1) * static_cast<double>(buckets_per_octave);
+        if (octave >= static_cast<int>(octaves)) {
+            return bucket_count - 1;
+        }
+        const double part = (std::scalbn(seconds, -exponent) - 1) * static_cast<double>(buckets_per_octave);
         return static_cast<std::size_t>(octave) * buckets_per_octave + static_cast<std::size_t>(part);
     }
 

@@ -79,7 +79,7 @@ class mixed_precision {
             by_layer = by_layer || setting.layers.has_value();
         }
         if (!by_layer) {
-            groups_.push_back({std::vector<bool>(settings_.size(), false), whole});
+            groups_.push_back({{}, whole});
             return;
         }
         for (const std::vector<bool>& applied : setting_sets(parts)) {
@@ -134,7 +134,7 @@ class mixed_precision {
   private:
     /// The FLOPs of the layers to which the same settings apply. What is outside of the layers is in the group of none.
     struct layer_group {
-        std::vector<bool> applied;  ///< for each setting
+        std::vector<bool> applied;  ///< for each setting, where one has layers
         flop_counter work;
     };
 

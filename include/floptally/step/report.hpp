@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -65,7 +66,7 @@ struct weight_counts {
             break;
         }
         const bool is_matrix = meaning_of(row.kind).operands == term_operands::matrix;
-        *counts.active += of_tokens && is_matrix && row.useful / 2 < row.parameters ? row.useful / 2 : row.parameters;
+        *counts.active += of_tokens && is_matrix ? std::min(row.useful / 2, row.parameters) : row.parameters;
     }
     return counts;
 }

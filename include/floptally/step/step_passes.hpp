@@ -165,7 +165,7 @@ inline void set_rates(pass_rate& of, const gpu_time& whole) {
 /// The table of a step: passes, learner and whole with the time of each and the MFU over it; then the whole's MFU line
 /// by line.
 [[nodiscard]] inline table table_of(const pass_rates& made) {
-    table_section rates{.columns = {{"", cell_side::left, 16},
+    table_section rates{.columns = {{},
                                     {"TFLOP", cell_side::right, 12},
                                     {"seconds", cell_side::right, 10},
                                     {"GPU-seconds", cell_side::right, 13},
@@ -183,8 +183,7 @@ inline void set_rates(pass_rate& of, const gpu_time& whole) {
                               number_cell(100 * of.hfu, 2, " %"),
                               of.mbu ? number_cell(100 * *of.mbu, 2, " %") : table_cell{"-"}});
     };
-    table_section lines{
-        .columns = {{"of the whole's time at the peak", cell_side::left, 16}, {"points", cell_side::right, 12}}};
+    table_section lines{.columns = {{"of the whole's time at the peak"}, {"points", cell_side::right, 12}}};
     const auto line = [&lines](std::string name, double share) {
         lines.rows.push_back({{std::move(name)}, number_cell(100 * share, 2)});
     };

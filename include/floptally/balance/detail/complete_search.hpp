@@ -20,7 +20,7 @@ namespace floptally::detail {
 template <class Load>
 class complete_search {
   public:
-    static constexpr std::size_t most_items = 16;
+    static constexpr std::size_t most_items = 16;  ///< for which a caller searches: of more there are too many
 
     /// A search for a peak below that of `known`, which may be empty.
     complete_search(const balance_items<Load>& items, rank_list known, Load bound, std::uint64_t budget)
@@ -31,19 +31,16 @@ class complete_search {
           peak_(best_ ? items.peak_of(*best_) : 0),
           rank_of_(items.count(), items.ranks) {}
 
-    /// The best assignment of few items; of more, the known one.
+    /// The best assignment that was found, or the known one.
     [[nodiscard]] rank_list run() {
-        if (items_.count() <= most_items && !is_done()) {
-            rank_of_.assign(items_.count(), items_.ranks);
+        if (!is_done()) {
             fill(0);
         }
         return best_;
     }
 
     /// True where no assignment has a smaller peak than the result of `run`.
-    [[nodiscard]] bool is_optimum() const {
-        return best_ && (peak_ == bound_ || (items_.count() <= most_items && budget_ != 0));
-    }
+    [[nodiscard]] bool is_optimum() const { return best_ && (peak_ == bound_ || budget_ != 0); }
 
   private:
     /// The items that a rank may still take, the costliest first, and their sums from each place on.

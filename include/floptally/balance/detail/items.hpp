@@ -92,8 +92,8 @@ struct balance_items {
   private:
     /// The j costliest items are on at most j ranks, and these are filled up with other items, which cost at least as
     /// much as the cheapest ones: some rank has Σ ÷ j or more, for every j. If they are on fewer than j ranks, a rank
-    /// of the costliest filling items is missing for each, and the average stays as large where such a rank costs no
-    /// more than the average. Where one costs more, that j gives no bound; j = 1 always gives one.
+    /// of the costliest filling items is missing for each, and the average stays as large unless such a rank costs more
+    /// than it. Then so do the ranks beyond the j, whose items cost no less, and the mean of all ranks is larger still.
     [[nodiscard]] Load bound_of_filled_ranks() const {
         const std::size_t each = count() / ranks;
         std::size_t cheapest = count();  // the items from here on fill up ranks
@@ -101,17 +101,10 @@ struct balance_items {
         Load bound = 0;
         for (std::size_t j = 1; j <= ranks; ++j) {
             sum += costs[j - 1];
-            Load rank = 0;
             for (const std::size_t last = cheapest - (each - 1); cheapest > last; --cheapest) {
                 sum += costs[cheapest - 1];
-                rank += costs[cheapest - 1];
             }
-            const Load average = (sum + j - 1) / j;
-            // The most that a rank of `each` filling items costs, one more than were added.
-            rank += cheapest < count() ? costs[cheapest] : 0;
-            if (j == 1 || rank <= sum / j) {
-                bound = std::max(bound, average);
-            }
+            bound = std::max(bound, static_cast<Load>((sum + j - 1) / j));
         }
         return bound;
     }

@@ -123,21 +123,30 @@ class sample_items {
 
     void scale() {
         if (loads_ == 1) {
-            uint128 bits = 0;
-            for (const uint128 cost : costs_) {
-                bits |= cost;
-            }
-            const auto low = static_cast<std::uint64_t>(bits);
-            const int shift = bits == 0 ? 0 : low != 0 ? std::countr_zero(low) : 64;
-            for (uint128& cost : costs_) {
-                cost >>= shift;
-                sum_ = (flops{sum_} + flops{cost}).value();
-            }
-            if (sum_ >> 126 != 0) {
-                throw overflow("costs", text_of({"must add up to less than 2^126, got ", to_string(sum_)}));
-            }
-            return;
+            take_out_power_of_two();
+        } else {
+            scale_each_load();
         }
+        for (const uint128 cost : costs_) {
+            sum_ = (flops{sum_} + flops{cost}).value();
+        }
+        if (sum_ >> 126 != 0) {
+            throw overflow("costs", text_of({"must add up to less than 2^126, got ", to_string(sum_)}));
+        }
+    }
+
+    void take_out_power_of_two() {
+        uint128 bits = 0;
+        for (const uint128 cost : costs_) {
+            bits |= cost;
+        }
+        const int shift = std::countr_zero(static_cast<std::uint64_t>(bits));  // at most 64
+        for (uint128& cost : costs_) {
+            cost >>= shift;
+        }
+    }
+
+    void scale_each_load() {
         for (std::size_t load = 0; load < loads_; ++load) {
             flops sum;
             for (std::size_t i = load; i < costs_.size(); i += loads_) {
@@ -151,7 +160,6 @@ class sample_items {
             const uint128 total = sum.value() >> shift;
             for (std::size_t i = load; total != 0 && i < costs_.size(); i += loads_) {
                 costs_[i] = ((costs_[i] >> shift) << 44) / total;
-                sum_ += costs_[i];
             }
         }
     }

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -58,7 +59,7 @@ class balance_swaps {
         }
         for (std::uint32_t item = 0; item < items.count(); ++item) {
             singles_[rank_of_[item]].push_back(single(item));
-            room_[rank_of_[item]] -= items.is_limited() ? items.sizes[item] : 0;
+            room_[rank_of_[item]] -= items.sizes[item];
         }
         for (std::uint32_t rank = 0; rank < items.ranks; ++rank) {
             if (!equal_counts_) {
@@ -81,9 +82,8 @@ class balance_swaps {
     using bundle = item_bundle<Load>;
 
     struct exchange {
-        bundle from_heavy{};
-        bundle from_light{};
-        Load peak = 0;  ///< the larger of both ranks' afterwards
+        bundle from_heavy;
+        bundle from_light;
     };
 
     [[nodiscard]] bundle single(std::uint32_t item) const {
@@ -96,11 +96,7 @@ class balance_swaps {
     }
 
     [[nodiscard]] auto lighter() const {
-        return [this](std::uint32_t a, std::uint32_t b) {
-            const Load peak_a = peak(a);
-            const Load peak_b = peak(b);
-            return peak_a != peak_b ? peak_a < peak_b : a < b;
-        };
+        return [this](std::uint32_t a, std::uint32_t b) { return std::pair(peak(a), a) < std::pair(peak(b), b); };
     }
 
     [[nodiscard]] bool spend(std::uint64_t looked_at) {
@@ -122,14 +118,10 @@ class balance_swaps {
             if (!spend(by_cost_ ? from_heavy.size() + from_light.size() : from_heavy.size() * from_light.size())) {
                 return false;
             }
-            exchange best{{}, {}, peak(heavy)};
-            if (by_cost_) {
-                closest(from_heavy, from_light, sums_[heavy] - sums_[light], sums_[light], best);
-            } else {
-                best_of_all(heavy, from_heavy, light, from_light, best);
-            }
-            if (best.peak < peak(heavy)) {
-                apply(heavy, light, best);
+            const std::optional<exchange> best = by_cost_ ? closest(from_heavy, from_light, sums_[heavy] - sums_[light])
+                                                          : best_of_all(heavy, from_heavy, light, from_light);
+            if (best) {
+                apply(heavy, light, *best);
                 return true;
             }
         }
@@ -175,11 +167,11 @@ class balance_swaps {
         }
     }
 
-    /// Finds the best exchange of one load: its difference is the closest to half the `gap` between the two ranks. Both
+    /// The best exchange of one load: its difference is the closest to half the `gap` between the two ranks. Both
     /// lists come by descending cost, so that after a difference that is too large comes the next bundle of the heavy
     /// rank, and after one that is too small the next of the light rank: each that is passed over is further off.
-    static void closest(const std::vector<bundle>& from_heavy, const std::vector<bundle>& from_light, Load gap,
-                        Load light, exchange& best) {
+    [[nodiscard]] static std::optional<exchange> closest(const std::vector<bundle>& from_heavy,
+                                                         const std::vector<bundle>& from_light, Load gap) {
         const bundle* a = from_heavy.data();
         const bundle* b = from_light.data();
         const bundle* const end_of_a = a + from_heavy.size();
@@ -199,15 +191,15 @@ class balance_swaps {
             a += too_large ? 1 : 0;
             b += too_large ? 0 : 1;
         }
-        const Load after = light + (gap + least) / 2;
-        if (least < gap && after < best.peak) {
-            best = {*given, *taken, after};
-        }
+        return least < gap ? std::optional(exchange{*given, *taken}) : std::nullopt;
     }
 
-    /// Finds the best exchange of several loads, or with sizes, among all pairs of bundles.
-    void best_of_all(std::uint32_t heavy, const std::vector<bundle>& from_heavy, std::uint32_t light,
-                     const std::vector<bundle>& from_light, exchange& best) const {
+    /// The best exchange of several loads, or with sizes, among all pairs of bundles.
+    [[nodiscard]] std::optional<exchange> best_of_all(std::uint32_t heavy, const std::vector<bundle>& from_heavy,
+                                                      std::uint32_t light,
+                                                      const std::vector<bundle>& from_light) const {
+        std::optional<exchange> best;
+        Load least = peak(heavy);
         for (const bundle& a : from_heavy) {
             for (const bundle& b : from_light) {
                 const std::uint64_t given = size_of(a);
@@ -216,17 +208,19 @@ class balance_swaps {
                     continue;
                 }
                 Load after = 0;
-                for (std::size_t load = 0; load < items_.loads && after < best.peak; ++load) {
+                for (std::size_t load = 0; load < items_.loads && after < least; ++load) {
                     const Load give = cost_of(a, load);
                     const Load take = cost_of(b, load);
                     after = std::max<Load>(after, sums_[heavy * items_.loads + load] - give + take);
                     after = std::max<Load>(after, sums_[light * items_.loads + load] + give - take);
                 }
-                if (after < best.peak) {
-                    best = {a, b, after};
+                if (after < least) {
+                    least = after;
+                    best = exchange{a, b};
                 }
             }
         }
+        return best;
     }
 
     [[nodiscard]] std::uint64_t size_of(const bundle& items) const {
@@ -269,10 +263,8 @@ class balance_swaps {
             sums_[from * items_.loads + load] -= items_.costs_of(item)[load];
             sums_[to * items_.loads + load] += items_.costs_of(item)[load];
         }
-        if (items_.is_limited()) {
-            room_[from] += items_.sizes[item];
-            room_[to] -= items_.sizes[item];
-        }
+        room_[from] += items_.sizes[item];
+        room_[to] -= items_.sizes[item];
     }
 
     const balance_items<Load>& items_;
@@ -285,7 +277,7 @@ class balance_swaps {
         singles_;  ///< of each rank, in the order of items; an empty bundle last, unless counts are equal
     std::vector<std::vector<bundle>> pairs_;  ///< of each rank; empty until needed
     std::vector<Load> sums_;
-    std::vector<std::uint64_t> room_;   ///< may wrap between the two halves of an exchange
+    std::vector<std::uint64_t> room_;   ///< may wrap between the two halves of an exchange, and without a capacity
     std::vector<std::uint32_t> order_;  ///< ranks by their peaks
 };
 

@@ -51,8 +51,7 @@ template <std::floating_point Float>
         whole = whole && cost == std::floor(cost);
     }
     constexpr int bits = 53;
-    int exponent = 0;
-    static_cast<void>(std::frexp(largest, &exponent));
+    const int exponent = std::ilogb(largest) + 1;
     return whole && exponent <= bits ? 0 : exponent - bits;
 }
 

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+
+#include <floptally/descriptors/cost.hpp>
+#include <floptally/descriptors/feed_forward.hpp>
+#include <floptally/step/report.hpp>
+
+#include "catch2.hpp"
+
+namespace report_test {
+namespace {
+
+using namespace floptally;
+
+/// Two of eight experts of 3·4·16 weights for each token, or as many as are measured.
+cost experts(bool are_measured) {
+    return moe{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 16, .routed_is_measured = are_measured}
+        .cost({.hidden_size = 4});
+}
+
+}  // namespace
+
+TEST_CASE("a token passes every weight but the experts that it did not choose", "[report]") {
+    cost dense;
+    dense.add("mlp", linear{.in_features = 3, .out_features = 5});
+    dense.add("attention.core", attention_core{.num_heads = 2, .qk_head_dim = 4, .v_head_dim = 4}, mask::causal());
+    CHECK(weights_of(dense) == weight_counts{.total = 15, .active = 15});
+    CHECK(weights_of(experts(false)) ==
+          weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16, .active = 4 * 8 + 2 * 3 * 4 * 16});
+    // Visits that are measured say nothing of one token.
+    CHECK(weights_of(experts(true)) == weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16});
+}
+
+TEST_CASE("an MFU is in doubt above the peak and far below every step's", "[report]") {
+    for (const counted_passes counted : {counted_passes::train, counted_passes::forward}) {
+        const double least = counted == counted_passes::forward ? 1e-5 : 1e-3;
+        for (const double fine : {0.0, least, 0.4, 1.0}) {
+            CHECK(doubt_of(fine, counted).empty());
+        }
+        CHECK(doubt_of(1.001, counted).starts_with("more FLOPs than the peak allows"));
+    }
+    CHECK(doubt_of(0.0009, counted_passes::train) ==
+          "an MFU of 0.09 % is below 0.1 %: seconds, gpus or the peak may be in another unit");
+    CHECK(doubt_of(9e-6, counted_passes::forward) ==
+          "an MFU of 0.0009 % is below 0.001 %: seconds, gpus or the peak may be in another unit");
+}
+
+}  // namespace report_test
