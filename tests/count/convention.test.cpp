@@ -362,6 +362,45 @@ TEST_CASE("states and latent norms are counted by the rule of each convention", 
     CHECK(latent.parameters() == 15 * 11 + 11 * 6 + 15 * 4 + 4 * 12 + 6 * 15 + 15 + 2);
 }
 
+TEST_CASE("a gate counts once forward and once back, a residual forward alone", "[convention]") {
+    convention how = conventions::exact;
+    how.counted = term_set{term::gating, term::residual};
+    cost model;
+    model.add_elementwise("gate", term::gating, 7);
+    model.add_elementwise("sum", term::residual, 5);
+    const breakdown work = flop_counter(model, how).evaluate([] {
+        tally batch;
+        batch.add(sequence{.length = 10});
+        return batch;
+    }());
+    CHECK(work["gate"].get(view::useful, phase::forward) == flops{70});
+    CHECK(work["gate"].get(view::useful, phase::backward_data) == flops{70});
+    CHECK(work["sum"].get(view::useful, phase::forward) == flops{50});
+    CHECK(work["sum"].backward(view::useful) == flops{});
+    CHECK(work.get(view::useful, phase::backward_weights) == flops{});
+    // Where no gradient arrives there is no way back.
+    const flop_counter frozen(model, how, {.weights = {{"*", weight_state::frozen}}});
+    CHECK(frozen.total(sequence{.length = 10}) == flops{120});
+}
+
+TEST_CASE("a convention gives a row up to four statistics", "[convention][errors]") {
+    const auto pairs = [](count_pairs_function of) {
+        convention how = conventions::exact;
+        how.pairs = of;
+        return to_string(flop_counter(cost{}.add("core", attention_core{1, 1, 1}, mask::causal()), how,
+                                      {.counted = counted_passes::forward})
+                             .total(sequence{.length = 3}));
+    };
+    CHECK(pairs([](const rule& attends, const convention&, const attention_context&) {
+              return counted_statistics(attends).also(attends).also(attends).also(attends);
+          }) == std::to_string(4 * 6 * 4));
+    CHECK(error_of([&] {
+              return pairs([](const rule& attends, const convention&, const attention_context&) {
+                  return counted_statistics(attends).also(attends).also(attends).also(attends).also(attends);
+              });
+          }) == "convention: gives a row more than 4 statistics");
+}
+
 TEST_CASE("half of an odd number of FLOPs per pair is an error and never a rounding", "[convention][errors]") {
     convention how = conventions::exact;
     how.counted = products.with(term::softmax);

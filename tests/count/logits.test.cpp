@@ -159,6 +159,18 @@ TEST_CASE("a batch without the number of its logits is an error") {
     CHECK(counter.total(tally{counter.masks()}) == flops{});  // without tokens there is none to miss
 }
 
+TEST_CASE("the logits of a batch are of all of its tokens, of its sequences, or as many as were measured") {
+    tally batch{mask_set{measured("logits")}};
+    batch.add_padded(std::vector<std::uint32_t>{700, 0, 300}, 1024);
+    batch.add_measured("logits", 120, 130);
+    CHECK(logits_in(batch, logit_tokens::all, view::useful) == 1000);
+    CHECK(logits_in(batch, logit_tokens::all) == 3 * 1024);
+    CHECK(logits_in(batch, logit_tokens::last, view::useful) == 2);
+    CHECK(logits_in(batch, logit_tokens::last) == 3);
+    CHECK(logits_in(batch, logit_tokens::measured, view::useful) == 120);
+    CHECK(logits_in(batch, logit_tokens::measured) == 130);
+}
+
 TEST_CASE("the head's bytes are of the tokens whose logits are computed") {
     const auto bytes = [](logit_tokens of) {
         byte_counter counter(parts_of(presets::llama_3_8b), with(of, counted_passes::forward));

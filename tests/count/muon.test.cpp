@@ -249,6 +249,10 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
               static_cast<void>(muon_part({&by_hand, 1}));
           }) == "mlp: has weights whose sides it does not say; muon needs them, or others to have it");
     CHECK(muon_part({&by_hand, 1}, {}, {.others = {"mlp/w"}}).cost.rows().size() == 0);
+    model_part fits_none{.name = "layer"};  // as a convolution, which says what it reads
+    fits_none.cost.add_row("mlp", "w",
+                           cost_row{.useful = 48, .padded = 48, .parameters = 24, .flow = {.reads = value::stream}});
+    CHECK(muon_part({&fits_none, 1}).cost.rows().size() == 0);
     const auto of_two = [](linear one, linear other) {
         model_part part{.name = "layer"};
         for (linear matrix : {one, other}) {

@@ -1248,6 +1248,50 @@ TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward tha
     CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
 }
 
+TEST_CASE("experts whose visits are measured are not counted without them", "[training_plan]") {
+    const cost model =
+        moe{.num_experts = 8, .num_experts_per_tok = 2, .intermediate_size = 5, .routed_is_measured = true}.cost(
+            {.hidden_size = h});
+    const flop_counter counter(model);
+    const std::string missing =
+        "routed: this cost counts experts by measured visits, and the tally has none: call add_routed";
+    for (const std::uint32_t length : {1U, 7U}) {
+        tally batch{counter.masks()};
+        batch.add(sequence{.length = length});
+        CHECK(error_of([&] { return counter.total(batch); }) == missing);
+        CHECK(error_of([&] { return counter.evaluate(batch).total(); }) == missing);
+        CHECK(error_of([&] { return counter.total(sequence{.length = length}); }) == missing);
+    }
+    CHECK(counter.total(tally{counter.masks()}) == flops{});
+    CHECK(counter.total(sequence{}) == flops{});
+}
+
+TEST_CASE("work that ranks repeat is of a weight that there is, and of as many ranks as there may be",
+          "[training_plan]") {
+    const auto problem = [](const char* weights, std::uint64_t ranks) {
+        training_plan plan;
+        plan.repeated.push_back({"mlp", 2}, "repeated");
+        plan.repeated.push_back({weights, ranks}, "repeated");
+        return error_of([&] { return flop_counter(cost_of(llama().parts), conventions::exact, plan); });
+    };
+    CHECK(problem("*", 1) == "no error");
+    CHECK(problem("*/q_proj", 16777216) == "no error");
+    CHECK(problem("*", 0) == "plan.repeated[1]: ranks must be from 1 to 16777216, got 0");
+    CHECK(problem("*", 16777217) == "plan.repeated[1]: ranks must be from 1 to 16777216, got 16777217");
+    CHECK(problem("*/qq_proj", 2) == "plan.repeated[1]: no component or weight is named \"*/qq_proj\"");
+}
+
+TEST_CASE("a counter of parameters counts an adapter's beside the frozen ones", "[training_plan]") {
+    cost model;
+    model.add("mlp", linear{.in_features = 4, .out_features = 6, .weight = "w"});
+    const training_plan plan{.weights = {{"*", weight_state::frozen}, {"mlp", weight_state::lora, 2}}};
+    tally batch;
+    batch.add(sequence{.length = 10});
+    const breakdown work = flop_counter(model, conventions::hf_6nd, plan).evaluate(batch);
+    CHECK(work.get(view::useful, phase::forward) == flops{10 * 2 * (4 * 6 + 2 * (4 + 6))});
+    CHECK(work.get(view::useful, phase::backward_weights) == flops{10 * 2 * 2 * (4 + 6)});
+}
+
 TEST_CASE("M7: the weights that a plan trains", "[training_plan]") {
     const test_model model = llama();
     const std::uint64_t attention = h * (12 + 6 + 6) + 12 * h;

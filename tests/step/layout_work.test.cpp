@@ -191,6 +191,16 @@ TEST_CASE("What cannot be cut is a named error") {
           "repeated: is given beside tp or cp, which say what several ranks run");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of(model, {}, 0, dealt.shares(), peak)); }) ==
           "tp: must be at least 1, got 0");
+    dealt.add_lengths(std::vector<std::uint64_t>{});  // nothing is cut, and nothing added
+    CHECK(dealt.total() == tally{floptally::cost_of(model).masks()});
+    dealt.add_lengths(std::vector<std::uint64_t>{8});
+    // A token of one rank is 3 · (2·16·32 + 2·4·8) FLOPs and a pair 3 · 64: 2 · 3264 + 7 · 192 on the last of them.
+    const auto load_at = [&](double tflops) {
+        return error_of(
+            [&] { return floptally::layout_work_of(model, forward, 1, dealt.shares(), tflops).loads.size(); });
+    };
+    CHECK(load_at(1e-12) == "no error");
+    CHECK(load_at(1e-13) == "peak_tflops: is so low that a rank needs more than 10 000 s at it");
     CHECK(error_of([&] { static_cast<void>(floptally::layout_work_of({}, {}, 1, dealt.shares(), peak)); }) ==
           "tp: needs the layers of a model, and this cost is one sum of rows");
 }

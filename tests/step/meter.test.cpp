@@ -313,6 +313,34 @@ TEST_CASE("A sum that does not fit is an error, and the step can still be discar
     CHECK(m.run().totals.steps == 2);
 }
 
+TEST_CASE("A worker's sum that does not fit is an error, and can still be handed in or discarded") {
+    floptally::cost model;
+    model.add("mlp", floptally::linear{.in_features = 1, .out_features = 1});
+    meter m(floptally::flop_counter(model), two_gpus);
+    meter_worker worker(m);
+    m.begin_step();
+    for (const bool fits : {true, false}) {
+        worker.microbatch().add({.length = 4'294'967'295});  // its Σ n² is just below 2^64
+        CHECK((problem_of([&] { worker.publish(); }) == "no error") == fits);
+    }
+    CHECK(problem_of([&] { m.end_step(1); }).starts_with("microbatch: workers (1) have not published theirs"));
+    m.discard_step();
+    run_step(m, short_batch, 1);
+    CHECK(m.run().totals.steps == 1);
+}
+
+TEST_CASE("Totals and precisions of a model with other masks are refused") {
+    floptally::cost other;
+    other.add("mlp", floptally::linear{.in_features = 3, .out_features = 5});
+    other.keep(floptally::mask::sliding_window(7));
+    meter m(folded(), two_gpus);
+    CHECK(problem_of([&] { m.resume(meter(floptally::flop_counter(other), two_gpus).run()); }) ==
+          "masks: the totals to be resumed are of a model with other masks");
+    CHECK(problem_of([&] { m.runs_in(floptally::mixed_precision(floptally::flop_counter(other), {}, 1)); }) ==
+          "masks: the precisions are of a model with other masks");
+    CHECK(!m.precisions());
+}
+
 TEST_CASE("Hardware that is none is an error") {
     const auto problem = [](const metered_hardware& on) { return problem_of([&] { meter(folded(), on); }); };
     CHECK(problem({.gpus = 0, .peak_tflops = 1}) == "gpus: must be at least 1, got 0");

@@ -103,6 +103,13 @@ TEST_CASE("a comparison as a table: each convention in a line, of one a line for
     CHECK(words.find("embedding -25 821 343 383 552") != std::string::npos);
     CHECK(words.find("exact 421 651 971 833 856 100.00 %") != std::string::npos);
     CHECK(words.find("is palm, useful: 500 256 517 128 192") != std::string::npos);
+    // Of all conventions each has its terms beside it; what none gives has the nearest.
+    const std::string all = to_table(comparison_of("llama", model, batch, "", "369TFLOP"));
+    CHECK(all.find("embedding -25 821 343 383 552, causal_pairs +6 442 450 944\n") != std::string::npos);
+    CHECK(all.find("is no convention's") == std::string::npos);
+    const std::string none = to_table(comparison_of("llama", model, batch, "", "300TFLOP"));
+    CAPTURE(none);
+    CHECK(none.find("the nearest is hf_6nd: 368 882 057 478 144\n") != std::string::npos);
 }
 
 TEST_CASE("the lines of a log say whose rates they are, whatever the speed of a step", "[comparison]") {
@@ -203,6 +210,15 @@ TEST_CASE("a log's MFU is of the peak that is given", "[comparison]") {
     CHECK(log.lines[0].most == Approx(400e12 * (1 + 1e-4) * (1 + 1.25e-4)));
 }
 
+TEST_CASE("a log's rate of all GPUs is each one's share of it", "[comparison]") {
+    std::istringstream lines("elapsed_time 500.0 ms, achieved FLOPS 800.0 TFLOPS");
+    const observed_log log = observed_log_of(lines, tally{}, {.seconds = {}, .gpus = 2});
+    REQUIRE(log.lines.size() == 1);
+    CHECK(log.lines[0].least == Approx(0.49995 * 799.95e12));
+    CHECK(log.lines[0].most == Approx(0.50005 * 800.05e12));
+    CHECK(log.gpu_seconds == Approx(1.0));
+}
+
 TEST_CASE("a log without a known line, of two trainers or without what a line needs is an error", "[comparison]") {
     const tally batch{};
     const auto problem_of = [&](const char* text, const observed_step& step) {
@@ -220,6 +236,11 @@ TEST_CASE("a log without a known line, of two trainers or without what a line ne
           "log: has lines of MaxText and, in line 2, of torchtitan");
     CHECK(problem_of("'train_runtime': 1, 'train_samples_per_second': 1, 'total_flos': 1", {})
               .rfind("gpus: is missing; a line of Hugging Face Trainer", 0) == 0);
+    CHECK(error_of([&] {
+              std::istringstream broken(maxtext);
+              broken.setstate(std::ios::badbit);
+              return observed_log_of(broken, batch, {.seconds = {}, .gpus = 1}).lines.size();
+          }) == "log: cannot be read to its end");
     CHECK(problem_of("dt: 1ms mfu: 2", {.seconds = {}, .gpus = 1})
               .rfind("peak_tflops: is missing; a line of nanochat", 0) == 0);
 }

@@ -187,6 +187,25 @@ TEST_CASE("F80: layers that full recompute runs again take their time in the bac
     CHECK(std::abs(expected(true).busy - expected(false).busy) > 0.0001);
 }
 
+TEST_CASE("F80: shares are the same for work that no 64 bits hold") {
+    const pipeline_split split(4, layers_of_stages);
+    const pipeline_order order(pipeline_schedule::one_f_one_b, 4, 1, 8);
+    const std::vector<model_part> model = small_model();
+    const tally batch = batch_of(lengths_list(10, 1'000'000));
+    tally larger = batch;
+    for (int doubled = 0; doubled < 13; ++doubled) {
+        larger += tally{larger};
+    }
+    const auto run = [&](const tally& of) {
+        return rank_times::of(
+            std::vector<pipeline_run>{order.run(pipeline_times(model, split, eager, bf16).of(of, 8))});
+    };
+    // 7 layers of 96 FLOPs for each of 10 · 2^13 · 10^12 / 2 pairs are more than 2^62.
+    const rank_times small = run(batch);
+    CHECK(std::abs(run(larger).busy_share() - small.busy_share()) < 1e-12);
+    CHECK(std::abs(run(larger).bubble_share() - small.bubble_share()) < 1e-12);
+}
+
 TEST_CASE("F85: replicas with microbatches of their own run beside each other, on one clock") {
     const std::vector<model_part> model = small_model();
     const pipeline_split split(4, layers_of_stages);
@@ -237,6 +256,16 @@ TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
     const auto chosen = floptally::run_pipelines(choices, model, eager, batch_of(lengths), bf16, {}, 12);
     check(chosen.times, expected);
     CHECK(chosen.microbatches == 18);
+    // Replicas that are all alike run as one of them does.
+    const auto alike =
+        floptally::run_pipelines({.pp = 4, .replicas = 3, .microbatches = 6, .layers_of_chunks = layers_of_stages},
+                                 model, eager, batch_of(lengths), bf16, {}, 12);
+    check(alike.times, simulated({order}, [&](std::size_t, const pipeline_pass& pass) {
+              return pass_length(pass, [&](pipeline_pass::kind what) {
+                  return listed(lengths, layers_of_stages[pass.chunk], pass.chunk == 3, what, bf16, bf16);
+              });
+          }));
+    CHECK(alike.microbatches == 18);
     const pipeline_times times(model, split, eager, bf16);
     const std::vector<std::uint64_t> idle = {0, 0};
     CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, idle)); }) ==

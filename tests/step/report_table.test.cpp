@@ -361,6 +361,52 @@ TEST_CASE("MFU, padded MFU and HFU are in per cent, beside the rates and what th
     CHECK_FALSE(contains(to_table(padded_report()), "MFU"));
 }
 
+TEST_CASE("the parameters of a model stand first, those that a token passes and that train where they are others",
+          "[report_table]") {
+    const auto rows = [](const weight_counts& parameters) {
+        report r = llama_report();
+        r.parameters = parameters;
+        const std::vector<std::string> lines = lines_of(to_table(r));
+        std::string text;
+        for (std::size_t i = 3; !lines.at(i).starts_with("  sequences"); ++i) {
+            const std::vector<std::string> of = cells(lines[i]);
+            REQUIRE(of.size() == 2);
+            text += of[0] + ": " + of[1] + "; ";
+        }
+        return text;
+    };
+    CHECK(rows({}).empty());
+    CHECK(rows({.total = 8'000}) == "parameters: 8 000; ");
+    CHECK(rows({.total = 8'000, .active = 8'000}) == "parameters: 8 000; ");
+    CHECK(rows({.total = 8'000, .active = 3'000, .trainable = 70}) ==
+          "parameters: 8 000; parameters, active: 3 000; parameters, trainable: 70; ");
+}
+
+TEST_CASE("padding stands in the table by its causes, where there is any", "[report_table]") {
+    report r = padded_report();
+    r.padding = padding_flops{};
+    CHECK(section(to_table(r), "  padded").empty());
+    r.padding =
+        padding_flops{.useful = flops{500}, .in_slots = flops{300}, .mock = flops{150}, .vocabulary = flops{50}};
+    const std::vector<std::string> rows = section(to_table(r), "  padded");
+    REQUIRE(rows.size() == 5);
+    CHECK(cells(rows[0]) == std::vector<std::string>{"padded", "spent on", "share"});
+    CHECK(cells(rows[1]) == std::vector<std::string>{"real tokens", "500 FLOP", "50.00 %"});
+    CHECK(cells(rows[2]) == std::vector<std::string>{"padding of their slots", "300 FLOP", "30.00 %"});
+    CHECK(cells(rows[3]) == std::vector<std::string>{"mock sequences", "150 FLOP", "15.00 %"});
+    CHECK(cells(rows[4]) == std::vector<std::string>{"padded vocabulary", "50 FLOP", "5.00 %"});
+}
+
+TEST_CASE("a peak that is from no vendor's document is noted with its source", "[report_table]") {
+    report r = with_mfu(llama_report());
+    CHECK(notes_of(r).empty());
+    r.mfu->peak_quality = source_quality::third_party;
+    r.mfu->peak_source = "somewhere";
+    REQUIRE(notes_of(r).size() == 1);
+    CHECK(notes_of(r)[0].starts_with("the peak is "));
+    CHECK(notes_of(r)[0].ends_with(": somewhere"));
+}
+
 TEST_CASE("an absurd rate has four digits", "[report_table]") {
     report r = with_mfu(llama_report());
     const auto rates = [&](double tflops, double tokens) {

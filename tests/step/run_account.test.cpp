@@ -2,6 +2,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <optional>
 #include <random>
@@ -179,6 +180,15 @@ TEST_CASE("an account refuses what no clock shows") {
               later.resume({.wall_seconds = 5, .saved_at = 1, .spent = {{"data", 1}, {"evaluation", -1}}});
           }).starts_with("seconds: must be finite and at least 0"));
     CHECK((!later.has_begun() && later.spent().empty()));
+    now = std::numeric_limits<double>::infinity();
+    CHECK(error_of([&] { static_cast<void>(account.wall_seconds()); }) == "wall_clock: must give finite seconds");
+    now = 104;
+    later.begin();
+    now = 108;
+    const goodput idle = goodput_of({}, later);  // without a step
+    CHECK(idle.rest_seconds == 4);
+    CHECK(idle.step_share == 0);
+    CHECK(idle.mfu == 0);
     CHECK(error_of([] { run_account(run_account::seconds_clock{}); }) ==
           "wall_clock: must be callable, got an empty function");
 }

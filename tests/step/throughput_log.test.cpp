@@ -198,6 +198,10 @@ TEST_CASE("F7: a line that looks like one and cannot be read is an error, and a 
     }
     for (const char* none : {"", "\n", "starting\n[eval] [eval 3 users]:\n    auc 0.7\n", "\xff\xfe[\0t\0r\0"}) {
         CHECK(read_error(none).rfind("log: says no throughput in its ", 0) == 0);
+        std::istringstream broken(none);
+        broken.setstate(std::ios::badbit);
+        CHECK(error_of([&] { return floptally::read_throughput_log(broken).steps.size(); }) ==
+              "log: cannot be read to its end");
     }
 }
 

@@ -199,6 +199,7 @@ TEST_CASE("a peak of an unknown component, or one that cannot be, is an error", 
     CHECK(problem({"lm_head", 989}) == "no error");
     CHECK(problem({"moe.experts", 1978.9}) == R"(component: this model counts no component named "moe.experts")");
     CHECK(problem({"", 1978.9}) == R"(component: this model counts no component named "")");
+    CHECK(problem({"mlp", 989}) == "component: \"mlp\" has two peaks");
     CHECK(problem({"lm_head", 0}) == "peak_tflops: must be a finite number above 0, got 0.000000");
     CHECK(problem({"lm_head", -1}) == "peak_tflops: must be a finite number above 0, got -1.000000");
     CHECK(problem({"lm_head", not_a_number}) == "peak_tflops: must be a finite number above 0, got nan");

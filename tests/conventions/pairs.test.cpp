@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+//
+// What each counter makes of the pairs of one sequence, by its own words.
+
+#include <cstdint>
+
+#include <floptally/conventions/all.hpp>
+#include <floptally/floptally.hpp>
+
+#include "catch2.hpp"
+
+namespace convention_pairs_test {
+namespace {
+
+using namespace floptally;
+
+/// Twice the pairs of a sequence: a multiply and an add for each, forward.
+std::uint64_t twice_the_pairs(convention how, const mask& attends, const sequence& s, term kind = term::scores) {
+    how.counted = term_set{kind};
+    const cost model = cost{}.add_pairs("core", kind, 1, attends, {});
+    return flop_counter(model, how, {.counted = counted_passes::forward}).total(s).low();
+}
+
+}  // namespace
+
+TEST_CASE("MaxText takes half of the squares, and of the box of compressed keys since DeepSeek-V4") {
+    const auto twice = [](const mask& attends, std::uint32_t length) {
+        return twice_the_pairs(conventions::maxtext_2026, attends, {.length = length});
+    };
+    CHECK(twice(mask::causal(), 10) == 10 * 10);
+    for (const mask& four : {mask::sliding_window(4), mask::top_k(4)}) {
+        CHECK(twice(four, 10) == 2 * 10 * 4 - 4 * 4);  // LW − W²/2
+        CHECK(twice(four, 3) == 3 * 3);
+    }
+    CHECK(twice(mask::chunked(4), 10) == 4 * 4 + 4 * 4 + 2 * 2);
+    CHECK(twice(mask::compressed_keys(2), 20) == 20 * 20 / 2);                 // L²/2R
+    CHECK(twice(mask::best_compressed_keys(2, 3), 20) == 2 * 20 * 3 - 9 * 2);  // LK − K²R/2
+    CHECK(twice(mask::best_compressed_keys(2, 3), 4) == 4 * 4 / 2);
+    CHECK(twice_the_pairs(conventions::maxtext, mask::compressed_keys(2), {.length = 20}) ==
+          2 * (2 * (1 + 2 + 3 + 4 + 5 + 6 + 7 + 8 + 9) + 10));  // as attended: ⌊t/2⌋ of the first t tokens
+}
+
+TEST_CASE("torchtitan takes every token by as many keys as the whole sequence has, or the window") {
+    const auto twice = [](const mask& attends, std::uint32_t length) {
+        return twice_the_pairs(conventions::torchtitan_2026, attends, {.length = length});
+    };
+    CHECK(twice(mask::causal(), 10) == 2 * 10 * 10);
+    CHECK(twice(mask::sliding_window(4), 10) == 2 * 10 * 4);
+    CHECK(twice(mask::sliding_window(4), 3) == 2 * 3 * 3);
+    CHECK(twice(mask::compressed_keys(2), 20) == 2 * 20 * 10);
+    CHECK(twice(mask::best_compressed_keys(2, 3), 20) == 2 * 20 * 3);
+    CHECK(twice(mask::best_compressed_keys(2, 3), 4) == 2 * 4 * 2);
+}
+
+TEST_CASE("Megatron-Bridge takes a window that is shorter than the sequence, and an indexer's scores, as they are") {
+    const auto twice = [](const mask& attends, std::uint32_t length, term kind = term::scores) {
+        return twice_the_pairs(conventions::megatron_bridge, attends, {.length = length}, kind);
+    };
+    CHECK(twice(mask::sliding_window(4), 10) == 2 * (1 + 2 + 3 + 7 * 4));
+    CHECK(twice(mask::sliding_window(4), 4) == 4 * 4);
+    CHECK(twice(mask::causal(), 5) == 5 * 5);
+    CHECK(twice(mask::causal(), 5, term::index_scores) == 2 * (1 + 2 + 3 + 4 + 5));
+    CHECK(twice_the_pairs(conventions::maxtext, mask::causal(), {.length = 5}, term::index_scores) == 5 * 5);
+}
+
+TEST_CASE("recsys-examples takes half of the history's square, all of it both ways, and of targets themselves") {
+    // 2 of context and 5 of history, which all 10 rows see but for half of the history's square; 3 targets.
+    const sequence s{.length = 10, .context = 2, .targets = 3, .target_group = 2};
+    CHECK(twice_the_pairs(conventions::recsys_examples, mask::hstu(), s) == 2 * (10 * 7 + 3) - 5 * 5);
+    CHECK(twice_the_pairs(conventions::recsys_examples, mask::hstu({.is_causal = false}), s) == 2 * (10 * 7 + 3));
+    CHECK(twice_the_pairs(conventions::recsys_examples, mask::sliding_window(4), {.length = 10}) == 10 * 10);
+}
+
+TEST_CASE("a counter that ignores windows takes the other side's square for an encoder's window") {
+    const sequence s{.length = 3, .keys = 5};
+    CHECK(twice_the_pairs(conventions::exact, mask::encoder_window(1, 1), s) == 2 * (2 + 3 + 3 + 3 + 2));
+    CHECK(twice_the_pairs(conventions::megatron, mask::encoder_window(1, 1), s) == 2 * 5 * 5);
+    CHECK(twice_the_pairs(conventions::megatron, mask::encoder(), s) == 2 * 5 * 5);
+}
+
+}  // namespace convention_pairs_test
