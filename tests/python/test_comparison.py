@@ -74,6 +74,17 @@ def test_what_is_missing_or_wrong_is_named(arguments: dict[str, Any], message: s
     assert re.search(message, str(problem.value))
 
 
+@pytest.mark.parametrize(
+    "grids", [{"pixels": [(1, 64, 32), (1, 128, 16)]}, {"grid_thw": [(1, 4, 4), (1, 2, 3)], "condition_grid_thw": [(1, 2, 2), (1, 1, 3)]}]
+)
+def test_pictures_are_compared_as_flops_counts_them(grids: dict[str, Any]) -> None:
+    model = floptally.cost({"_class_name": "FluxTransformer2DModel", "num_layers": 1, "num_single_layers": 1})
+    made = model.compare(encoder_lengths=[7, 5], **grids)
+    assert made.exact == model.total(encoder_lengths=[7, 5], **grids) > 0
+    for name, line in made.conventions.items():
+        assert line.total == model.total(convention=name, encoder_lengths=[7, 5], **grids), name  # type: ignore[arg-type]
+
+
 def log_of(total: int, steps: int = 20) -> str:
     """Lines of Megatron-LM, of steps of 64 of such batches on eight GPUs, each of another speed."""
     lines = ["building the model"]

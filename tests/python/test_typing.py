@@ -324,6 +324,17 @@ def bound_parameters(function: object) -> list[tuple[str, str | None]]:
     ]
 
 
+def test_a_call_that_takes_a_batch_takes_all_of_its_keywords() -> None:
+    known = stub_parameters()
+    batch = {name for name, _ in known["Cost.flops"]} - {"convention", "plan"}
+    decoded = {"requests", "prefill_chunk", "logits"}  # by a plan that trains nothing
+    others = {"Cost.compare": decoded, "MaskedTiles.add": decoded, "ContextShares.add": decoded}
+    taking = [name for name, of in known.items() if {"lengths", "cu_seqlens", "attention_mask", "grid_thw"} <= {one for one, _ in of}]
+    assert len(taking) >= 8
+    for name in taking:
+        assert batch - {one for one, _ in known[name]} == others.get(name, set()), name
+
+
 def test_parameters_of_the_stubs_are_those_that_are_bound() -> None:
     compared = 0
     for name, expected in stub_parameters().items():

@@ -494,6 +494,10 @@ def test_context_parallel_ranks_are_those_of_the_program(mistral: floptally.Cost
         with pytest.raises(floptally.Error) as raised:
             work.waterfall(seconds=2, gpus=8, peak_tflops=400, **change)
         assert str(raised.value).startswith(text), raised.value
+    flux = floptally.ContextShares(floptally.cost({"_class_name": "FluxTransformer2DModel"}), 2, split)
+    for grids in ({"grid_thw": [(1, 4, 4)]}, {"pixels": [(1, 64, 64)]}):
+        with pytest.raises(floptally.Error, match="^cp: splits the text of a batch, which has images or sound beside it"):
+            flux.add(encoder_lengths=[7], **grids)
     with pytest.raises(floptally.Error, match="^split: must be one of zigzag, zigzag_row, contiguous, got"):
         floptally.ContextShares(mistral, 2, "zigzac")  # type: ignore[arg-type]
 
