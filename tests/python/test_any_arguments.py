@@ -13,17 +13,20 @@ import math
 import os
 import pickle
 import random
+import re
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import floptally
 from conftest import SOURCE
 
 CALLS = int(os.environ.get("FLOPTALLY_FUZZ", "2000"))
 SEED = os.environ.get("FLOPTALLY_SEED", "1")
+VARIABLE = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
 CONFIG = SOURCE / "examples" / "data" / "mistral-7b-v0.1.json"
 SMALL = {"model_type": "mixtral", "hidden_size": 32, "vocab_size": 96, "num_hidden_layers": 2, "intermediate_size": 48,
          "num_attention_heads": 4, "num_key_value_heads": 2, "num_local_experts": 4, "num_experts_per_tok": 2,
@@ -79,7 +82,7 @@ def any_value(r: random.Random, depth: int = 0) -> Any:
     forms: list[Callable[[], Any]] = [
         lambda: inner, lambda: tuple(inner), lambda: {texts(r): value for value in inner}, lambda: iter(inner), lambda: range(r.randrange(-3, 9)),
         lambda: [r.randrange(9) for _ in range(r.randrange(6))], lambda: [0, 3, 3 + r.randrange(9)], lambda: bytes(inner[:0]) + b"\xff\x01",
-        lambda: array.array(r.choice("bhilqd"), [1, 2, 3]), lambda: Lies() if depth == 0 else 3, lambda: object(), lambda: len, lambda: floptally.Tally,
+        lambda: array.array(r.choice("bhilqd"), [1, 2, 3]), lambda: Lies(), lambda: object(), lambda: len, lambda: floptally.Tally,
         lambda: [(1, 2)], lambda: [(2, 3, 4)], lambda: (3, 9), lambda: [[1, 1, 0], [1, 0, 0]], lambda: [(1, 4, 6)], lambda: {"mlp": "fp8"},
     ]  # fmt: skip
     return r.choice(forms)()
@@ -159,7 +162,7 @@ def test_any_arguments_give_a_result_or_an_error_that_changes_nothing() -> None:
         positional: list[Any] = []
         for one in known:
             is_needed = one.default is inspect.Parameter.empty
-            if one.kind in (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD) or not (is_needed or r.random() < 0.2):
+            if one.kind in VARIABLE or not (is_needed or r.random() < 0.2):
                 continue
             value = well_meant(one.name, r, things)
             if one.kind is inspect.Parameter.POSITIONAL_ONLY:
@@ -175,8 +178,44 @@ def test_any_arguments_give_a_result_or_an_error_that_changes_nothing() -> None:
         except (floptally.Error, TypeError, MemoryError) as problem:
             if isinstance(problem, floptally.Error):
                 assert problem.field and problem.problem and len(str(problem)) < 2000, (number, name, given, problem)
+            if isinstance(problem, TypeError):  # of a wrong type alone, and it says of which argument
+                named, asked = re.findall(r"\w+", str(problem)), [one.name for one in known if one.kind not in VARIABLE]
+                own = any(map(callable, given.values()))  # which raises as it likes
+                assert own or not asked or set(asked) & set(named), (number, name, positional, given, problem)
             assert things.state() == before, (number, name, given)
             refused += 1
         except Exception as problem:
             raise AssertionError(f"{number}: {name}(*{positional!r:.300}, **{given!r:.600}): {problem!r}") from problem
     assert results > CALLS // 20 and refused > CALLS // 3, (results, refused)
+
+
+def test_a_list_that_is_none_or_lies_about_its_length_is_an_error_that_names_it() -> None:
+    things = Things()
+    cost, tally, meter = things.cost, things.tally, things.meter
+    wrong: list[tuple[Callable[[Any], Any], Any, str]] = [
+        (lambda rows: floptally.Cost.from_rows(rows), 3, "rows: must be a list of floptally.Row or tuples, got 3"),
+        (lambda rows: floptally.Cost.from_rows(rows), [Lies()], "rows[0].row: must be a floptally.Row or (component,"),
+        (lambda rows: floptally.Cost.from_rows(rows), [(1, "tokens", "linear", 2)], "rows[0].component: must be a str, got 1"),
+        (lambda loads: cost.sample_loads([tally], loads), 0.5, "loads: must be a list of (components, load[, weight]), got 0.5"),
+        (lambda loads: cost.sample_loads([tally], loads), [Lies()], "loads[0]: must be (components, load)"),
+        (lambda steps: tally.add_speculative(9, steps), np.array(4), "steps: must be a list of (drafted, accepted), got array(4)"),
+        (lambda steps: tally.add_speculative(9, steps), [Lies()], "steps[0]: must be (drafted, accepted), got <"),
+        (lambda pairs: cost.flops(new_tokens=pairs), [Lies()], "new_tokens[0]: must be (n, past)"),
+        (lambda visits: cost.flops(lengths=[3], routed=visits), Lies(), "routed: must be (useful, padded)"),
+        (lambda modules: floptally.utilize(modules, seconds=1, gpus=1, peak_tflops=9), True, "modules: must be a list of floptally.StepModule, got True"),
+        (lambda lengths: meter.add_hstu(lengths), len, "lengths: must be a list, got <built-in"),
+        (lambda targets: meter.add_hstu([9], targets=targets), [None], "targets[0]: must be an integer from 0 to"),
+        (lambda targets: meter.add_hstu([9], targets=targets), [10], "lengths[0]: must be at least 0 contextual tokens and 10 targets, got 9"),
+        (lambda span: meter.passes(span), [], "span: must be one of step, interval, run, got []"),
+        (lambda other: meter.timed("a", cost=other), [1], "cost: must be a floptally.Cost, got [1]"),
+        (lambda parts: floptally.cost(SMALL, parts=parts), 7, "parts: must be a list of names, got 7"),
+        (lambda page: floptally.cost(SMALL, page=page), "\0", 'page: cannot read "'),
+        (lambda name: cost.total(lengths=[3], convention=name), "\ud800", "convention: must have whole characters"),
+        (lambda clock: meter.begin_run(clock=clock), lambda: None, "clock: must be a number, got None"),
+    ]  # fmt: skip
+    before = things.state()
+    for call, value, text in wrong:
+        with pytest.raises(floptally.Error) as raised:
+            call(value)
+        assert str(raised.value).startswith(text), raised.value
+    assert things.state() == before

@@ -496,7 +496,7 @@ def test_the_rows_of_a_cost_make_it_again(llama: floptally.Cost) -> None:
         (("a", "tokens", "linear", 2**64), "rows[0].flops_per_unit: must be an integer from 0"),
         (("a", "tokens", "linear", 1.5), "rows[0].flops_per_unit: must be an integer from 0"),
         (("a", "tokens", "linear"), "rows[0].row: must be a floptally.Row or (component, unit, kind, flops_per_unit"),
-        ((5, "tokens", "linear", 1), "rows[0].row: must be a floptally.Row or (component, unit, kind, flops_per_unit"),
+        ((5, "tokens", "linear", 1), "rows[0].component: must be a str, got 5"),
         (("a", "tokens", "linear", 1, "6"), "rows[0].parameters: must be an integer from 0"),
     ],
 )

@@ -14,6 +14,7 @@ from . import _core
 from ._core import Cost, Error
 from ._errors import shortened
 from ._json import json_of
+from ._values import items_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -65,7 +66,7 @@ def cost(
     """
 
     options: dict[str, Any] = {"mla": mla, "mtp": mtp, "padded_vocab_size": padded_vocab_size, "strict": strict,
-                               "parts": list(parts)}
+                               "parts": items_of(parts, "parts", "a list of names")}
 
     def read(fields: dict[str, Any]) -> Cost:
         text = json_of(fields, "config", named=True)
@@ -98,7 +99,7 @@ def texts_of(pages: PageLike | Sequence[PageLike] | None) -> list[tuple[str, str
         return []
     if isinstance(pages, str) or hasattr(pages, "__fspath__") or not hasattr(pages, "__getitem__"):
         return [text_of_page(pages, "page")]
-    return [text_of_page(page, f"page[{place}]") for place, page in enumerate(pages)]
+    return [text_of_page(page, f"page[{place}]") for place, page in enumerate(items_of(pages, "page"))]
 
 
 def text_of_page(page: object, field: str) -> tuple[str, str]:
@@ -111,7 +112,7 @@ def text_of_page(page: object, field: str) -> tuple[str, str]:
     try:
         with open(given, encoding="utf-8", newline="") as file:
             return file.read(), given
-    except OSError:
+    except (OSError, ValueError):  # or a path with a zero byte
         raise Error(
             field, f'cannot read "{given}"; a str without a line break is the path of a page'
         ) from None

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import _core
 from ._errors import Error, Overflow, shortened
+from ._values import count, items_of
 
 if TYPE_CHECKING:
     from ._core import Meter, Tally
@@ -112,23 +113,31 @@ def add_by_call(meter: Meter, name: str, values: Arguments) -> None:
 def _pairs(values: Arguments) -> Arguments:
     if values.get("past") is None:
         return values
-    lengths, past = _listed(values["new_tokens"]), _listed(values["past"])
+    lengths, past = _listed(values, "new_tokens"), _listed(values, "past")
     _require_as_many("past", past, "new_tokens", lengths)
     return {"new_tokens": list(zip(lengths, past))}
 
 
 def _samples(values: Arguments) -> Arguments:
-    lengths = _listed(values["lengths"])
+    lengths = _numbers(values, "lengths")
     parts = [lengths]
     for name in ("contextual", "targets"):
-        parts.append([0] * len(lengths) if values.get(name) is None else _listed(values[name]))
+        parts.append([0] * len(lengths) if values.get(name) is None else _numbers(values, name))
         _require_as_many(name, parts[-1], "lengths", lengths)
-    group = values.get("target_group", 1)
+    group = count(values.get("target_group", 1), "target_group", 1, 2**32 - 1)
+    for place, (n, c, t) in enumerate(zip(*parts)):
+        if n < c + t:
+            raise Error(f"lengths[{place}]", f"must be at least {c} contextual tokens and {t} targets, got {n}")
     return {"sequences": [(c, n - c - t, t, group) for n, c, t in zip(*parts)]}
 
 
-def _listed(values: Any) -> list[int]:
-    return values.tolist() if hasattr(values, "tolist") else list(values)
+def _listed(values: Arguments, name: str) -> list[Any]:
+    given = values[name]
+    return items_of(given.tolist() if hasattr(given, "tolist") else given, name)
+
+
+def _numbers(values: Arguments, name: str) -> list[int]:
+    return [count(one, f"{name}[{place}]", 0, 2**32 - 1) for place, one in enumerate(_listed(values, name))]
 
 
 def _require_as_many(name: str, values: list[int], other: str, expected: list[int]) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import _core
 from ._breakdown import View, Work
 from ._errors import Error, shortened
+from ._values import as_int
 
 if TYPE_CHECKING:
     from ._core import Breakdown, Cost, Meter, Plan
@@ -331,7 +332,7 @@ class Passes:
         self.spans["interval"] = _Totals()
 
     def of(self, span: str) -> StepPasses:
-        if span not in self.spans:
+        if not isinstance(span, str) or span not in self.spans:
             raise Error("span", f"must be one of step, interval, run, got {shortened(span)}")
         kept = self.spans[span]
         if kept.steps == 0:
@@ -347,6 +348,8 @@ def timed(
     if not isinstance(name, str) or not 0 < len(name) < 40 or name in ("learner", "whole"):
         raise Error("name", f'must be a name of 1 to 39 characters, neither "learner" nor "whole", got {shortened(name)}')
     kept = meter._passes
-    if gpus is not None and not 0 < gpus <= kept.gpus:
+    if cost is not None and not isinstance(cost, _core.Cost):
+        raise Error("cost", f"must be a floptally.Cost, got {shortened(cost)}")
+    if gpus is not None and not 0 < (as_int(gpus) or 0) <= kept.gpus:
         raise Error("gpus", f"must be from 1 to the {kept.gpus} of the meter, which are all of the job, got {gpus}")
     return TimedPass(meter, kept, name, cost, plan, convention, gpus, peak_tflops, seconds, learner, memory_tbps)

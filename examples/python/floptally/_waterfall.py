@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import json
 import math
-import operator
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +16,7 @@ from . import _core
 from ._errors import Error, checked, shortened
 from ._html import to_html
 from ._json import json_of, read_json
+from ._values import as_int, count, flag, flops, is_list, items_of, number, positive
 
 if TYPE_CHECKING:
     from ._accelerators import Accelerator
@@ -479,8 +479,8 @@ def kept(given: Said) -> Said:
     for name, value in given.items():
         if isinstance(value, (_core.MaskedTiles, _core.ContextShares, dict)):
             said[name] = copy.copy(value)
-        elif isinstance(value, Iterable) and not isinstance(value, str):
-            said[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in value)
+        elif isinstance(value, Iterable) and not isinstance(value, (str, bytes)):
+            said[name] = tuple(tuple(one) if isinstance(one, (list, tuple)) else one for one in items_of(value, name))
         else:
             said[name] = value
     return said
@@ -667,51 +667,3 @@ def times_apart(given: Any) -> list[Said]:
             raise Error(f"apart[{i}]", f'"{name}" must be a finite number of seconds, got {value}')
         times.append({"name": name, "seconds": value})
     return times
-
-
-def is_list(given: object) -> bool:
-    return isinstance(given, Sequence) and not isinstance(given, (str, bytes))
-
-
-def as_int(value: Any) -> int | None:
-    """The int of whatever is one; True and False are answers, where a number is asked for."""
-    try:
-        return None if isinstance(value, bool) else operator.index(value)
-    except TypeError:
-        return None
-
-
-def count(value: Any, field: str, least: int = 0, most: int = 2**64 - 1) -> int:
-    made = as_int(value)
-    if made is None or not least <= made <= most:
-        raise Error(field, f"must be an integer from {least} to {most}, got {shortened(value)}")
-    return made
-
-
-def flops(value: Any, field: str) -> int:
-    made = as_int(value)
-    if made is None or not 0 <= made < 2**128:
-        raise Error(field, f"must be an integer from 0 to 2^128 - 1, got {shortened(value)}")
-    return made
-
-
-def flag(value: Any, field: str) -> bool:
-    if not isinstance(value, bool):
-        raise Error(field, f"must be True or False, got {shortened(value)}")
-    return value
-
-
-def number(value: Any, field: str) -> float:
-    try:
-        if isinstance(value, (str, bytes)):
-            raise TypeError
-        return float(value)
-    except (TypeError, ValueError):
-        raise Error(field, f"must be a number, got {shortened(value)}") from None
-
-
-def positive(value: Any, field: str) -> float:
-    made = number(value, field)
-    if not math.isfinite(made) or made <= 0:
-        raise Error(field, f"must be a finite number above 0, got {made:f}")
-    return made

@@ -17,8 +17,8 @@ precision to_precision(py::handle used) {
                             : py::hasattr(used, "name")     ? "name"
                             : py::hasattr(used, "__name__") ? "__name__"
                                                             : nullptr;
-    const auto name =
-        py::str(own == nullptr ? py::reinterpret_borrow<py::object>(used) : used.attr(own)).cast<std::string>();
+    const std::string name =
+        to_text(py::str(own == nullptr ? py::reinterpret_borrow<py::object>(used) : used.attr(own)), "precision");
     return with_hint(
         precision_core(name), [&name](std::string_view) { return precision_named(name); },
         [] {
@@ -66,7 +66,7 @@ std::optional<std::string> to_product(py::handle part) {
     if (!is_object && !py::isinstance<py::str>(part)) {
         throw error("accelerator", "must be a name or a floptally.Accelerator, got " + shown(part));
     }
-    return (is_object ? part.attr("name") : part).cast<std::string>();
+    return to_text(is_object ? py::object(part.attr("name")) : py::reinterpret_borrow<py::object>(part), "accelerator");
 }
 
 chosen_peak peak_of(const arguments& given) {

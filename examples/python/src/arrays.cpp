@@ -330,7 +330,7 @@ void integers::append_all(py::handle list, std::string_view field, std::size_t c
         return;
     }
     std::size_t index = 0;
-    for (const py::handle item : py::reinterpret_borrow<py::object>(list)) {
+    for (const py::handle item : items_of(list, field, "a list of integers")) {
         append(item, field, index++, columns);
     }
 }
@@ -402,7 +402,7 @@ std::uint64_t sum_of(py::handle value, const std::string& field) {
         throw error(field, "must be an integer, or integers or flags to be added up, got " + shown(value));
     }
     std::size_t place = 0;
-    for (const py::handle one : py::reinterpret_borrow<py::object>(value)) {
+    for (const py::handle one : items_of(value, field)) {
         sum += py::isinstance<py::bool_>(one) ? (one.ptr() == Py_True ? 1U : 0U) : sum_of(one, indexed(field, place));
         ++place;
     }
@@ -416,7 +416,7 @@ std::pair<std::vector<std::int64_t>, std::size_t> listed_flags(py::handle value,
     std::vector<std::int64_t> flags;
     std::size_t rows = 0;
     std::size_t columns = 0;
-    for (const py::handle row : py::reinterpret_borrow<py::object>(value)) {
+    for (const py::handle row : items_of(value, field, "rows of 0 and 1")) {
         const integers numbers(row, indexed(field, rows), 0, true);
         numbers.view().visit([&](const auto& own) {
             columns = rows == 0 ? own.size() : columns;

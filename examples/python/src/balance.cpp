@@ -68,10 +68,10 @@ class cost_argument {
     void copy(const py::object& costs) {
         std::vector<py::object> numbers;
         std::size_t sample = 0;
-        for (const py::handle item : costs) {
+        for (const py::handle item : items_of(costs, "costs")) {
             const std::size_t before = numbers.size();
             if (is_sequence(item)) {
-                for (const py::handle load : py::reinterpret_borrow<py::object>(item)) {
+                for (const py::handle load : items_of(item, indexed("costs", sample), "numbers")) {
                     numbers.push_back(py::reinterpret_borrow<py::object>(load));
                 }
             } else {

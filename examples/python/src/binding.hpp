@@ -125,7 +125,15 @@ class arguments {
             }
         }
         try {
-            return (*this)[name].template cast<T>();
+            if constexpr (requires { typename T::value_type; } && !std::is_same_v<T, std::string>) {
+                py::object list = (*this)[name];
+                if (is_sequence(list)) {
+                    list = items_of(list, name, type_words<T>());  // which may have another length than it says
+                }
+                return list.template cast<T>();
+            } else {
+                return (*this)[name].template cast<T>();
+            }
         } catch (const py::cast_error&) {
             refuse_type(name, type_words<T>());
         } catch (const py::reference_cast_error&) {  // of None

@@ -82,20 +82,16 @@ struct counted_batch {
 
 /// (components, load[, weight]), as `component_load` has them.
 component_load to_component_load(py::handle item, const std::string& field) {
-    const bool is_tuple = is_sequence(item) && (py::len(item) == 2 || py::len(item) == 3);
-    const py::tuple of = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
-    if (!is_tuple || !py::isinstance<py::str>(of[0])) {
-        throw error(field, "must be (components, load) or (components, load, weight), got " + shown(item));
-    }
+    const py::tuple of = items_of(item, field, "(components, load) or (components, load, weight)", 2, 3);
     constexpr std::uint64_t most_loads = 1000;
-    return {.components = of[0].cast<std::string>(),
+    return {.components = to_text(of[0], indexed(field, 0)),
             .load = to_count(of[1], field, 0, most_loads),
             .weight = of.size() == 3 ? to_count(of[2], field) : 1};
 }
 
 py::list loads_of_samples(const model_cost& model, const arguments& given) {
     std::vector<component_load> by;
-    for (const py::handle load : given["loads"]) {
+    for (const py::handle load : items_of(given["loads"], "loads", "a list of (components, load[, weight])")) {
         by.push_back(to_component_load(load, indexed("loads", by.size())));
     }
     const auto samples = given.as<std::vector<tally>>("samples");

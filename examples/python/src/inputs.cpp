@@ -11,13 +11,8 @@ namespace {
 
 /// (c, h, t) or (c, h, t, g) of an HSTU sequence.
 sequence to_hstu_sequence(py::handle value, const std::string& field) {
-    if (!is_sequence(value) || (py::len(value) != 3 && py::len(value) != 4)) {
-        throw error(field,
-                    "must be (c, h, t) or (c, h, t, g): contextual tokens, history, targets and their group, "
-                    "got " +
-                        shown(value));
-    }
-    const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
+    const py::tuple numbers =
+        items_of(value, field, "(c, h, t) or (c, h, t, g): contextual tokens, history, targets and their group", 3, 4);
     const std::uint64_t group =
         numbers.size() == 4 ? to_count(numbers[3], indexed(field, 3), 1, max_sequence_length) : 1;
     return hstu_sequence(to_length(numbers[0], indexed(field, 0)), to_length(numbers[1], indexed(field, 1)),
@@ -26,10 +21,7 @@ sequence to_hstu_sequence(py::handle value, const std::string& field) {
 
 /// (n, past)
 sequence to_cached_sequence(py::handle value, const std::string& field) {
-    if (!is_sequence(value) || py::len(value) != 2) {
-        throw error(field, "must be (n, past): new tokens and those that are cached, got " + shown(value));
-    }
-    const py::tuple numbers(py::reinterpret_borrow<py::object>(value));
+    const py::tuple numbers = items_of(value, field, "(n, past): new tokens and those that are cached", 2, 2);
     const sequence s{.length = to_length(numbers[0], indexed(field, 0)),
                      .past = to_length(numbers[1], indexed(field, 1))};
     if (std::uint64_t{s.length} + s.past > max_sequence_length) {
@@ -42,11 +34,8 @@ sequence to_cached_sequence(py::handle value, const std::string& field) {
 template <class ToOne>
 std::vector<sequence> to_sequences(py::handle list, const char* field, ToOne to_one) {
     require_in_host_memory(list, field);
-    if (!is_sequence(list)) {
-        throw error(field, "must be a list of tuples, got " + shown(list));
-    }
     std::vector<sequence> all;
-    for (const py::handle one : py::reinterpret_borrow<py::object>(list)) {
+    for (const py::handle one : items_of(list, field, "a list of tuples", 0, any_number)) {
         all.push_back(to_one(one, indexed(field, all.size())));
     }
     return all;
@@ -75,10 +64,7 @@ tally measured_words(py::handle words, const mask_set& masks) {
             sum.add_measured(name, useful, useful);
             continue;
         }
-        if (py::len(value) != 2) {
-            throw error(name, "must be an integer or (useful, padded), got " + shown(value));
-        }
-        const auto both = py::tuple(py::reinterpret_borrow<py::object>(value));
+        const py::tuple both = items_of(value, name, "an integer or (useful, padded)", 2, 2);
         sum.add_measured(name, number_in(both[0], name), number_in(both[1], name));
     }
     return sum;
@@ -122,16 +108,10 @@ void require_one_batch(const arguments& given) {
 
 std::vector<request> to_requests(py::handle list) {
     require_in_host_memory(list, "requests");
-    if (!is_sequence(list)) {
-        throw error("requests", "must be a list of tuples, got " + shown(list));
-    }
     std::vector<request> all;
-    for (const py::handle one : py::reinterpret_borrow<py::object>(list)) {
+    for (const py::handle one : items_of(list, "requests", "a list of tuples", 0, any_number)) {
         const std::string field = indexed("requests", all.size());
-        if (!is_sequence(one) || (py::len(one) != 2 && py::len(one) != 3)) {
-            throw error(field, "must be (prompt, generated) or (prompt, generated, cached), got " + shown(one));
-        }
-        const py::tuple numbers(py::reinterpret_borrow<py::object>(one));
+        const py::tuple numbers = items_of(one, field, "(prompt, generated) or (prompt, generated, cached)", 2, 3);
         all.push_back({to_length(numbers[0], indexed(field, 0)), to_length(numbers[1], indexed(field, 1)),
                        numbers.size() == 3 ? to_length(numbers[2], indexed(field, 2)) : 0});
     }
@@ -295,10 +275,7 @@ void input_arguments::read_counted(const mask_set& masks) {
         input_.rows.push_back({"attention_mask", rows.real(), rows.mock()});
     }
     if (const py::handle routed = given_.some("routed")) {
-        if (!is_sequence(routed) || py::len(routed) != 2) {
-            throw error("routed", "must be (useful, padded) visits to experts, got " + shown(routed));
-        }
-        const py::tuple visits(py::reinterpret_borrow<py::object>(routed));
+        const py::tuple visits = items_of(routed, "routed", "(useful, padded) visits to experts", 2, 2);
         tally sum{masks};
         sum.add_routed(number_in(visits[0], "routed[0]"), number_in(visits[1], "routed[1]"));
         input_.tallies.push_back(sum);

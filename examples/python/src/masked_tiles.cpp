@@ -13,10 +13,7 @@ namespace {
 
 /// (queries, keys) of a tile.
 attention_tile to_tile(const py::object& tile) {
-    if (!is_sequence(tile) || py::len(tile) != 2) {
-        throw error("tile", "must be (queries, keys), got " + shown(tile));
-    }
-    const py::tuple sides(tile);
+    const py::tuple sides = items_of(tile, "tile", "(queries, keys)", 2, 2);
     constexpr std::uint64_t most = std::uint64_t{1} << 20U;
     return {to_count(sides[0], "tile[0]", 1, most), to_count(sides[1], "tile[1]", 1, most)};
 }

@@ -203,7 +203,8 @@ std::uint32_t to_length(py::handle value, std::string_view field) {
 
 mask_set to_masks(py::handle list) {
     mask_set masks;
-    for (const py::handle item : py::reinterpret_borrow<py::object>(list)) {
+    for (const py::handle item :
+         items_of(list, "masks", "a floptally.Cost, a Tally or a list of floptally.Mask", 0, any_number)) {
         if (!py::isinstance<mask>(item)) {
             throw error("masks", "must be floptally.Mask objects, got " + shown(item));
         }

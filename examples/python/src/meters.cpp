@@ -89,7 +89,10 @@ meter::seconds_clock to_clock(const py::object& clock) {
     if (PyCallable_Check(clock.ptr()) == 0) {
         throw error("clock", "must be callable, got " + shown(clock));
     }
-    return clock.cast<meter::seconds_clock>();
+    return [asked = clock.cast<std::function<py::object()>>()] {
+        const py::gil_scoped_acquire lock;
+        return to_number(asked(), "clock");
+    };
 }
 
 /// How many forks made this process.

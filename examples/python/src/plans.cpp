@@ -10,15 +10,16 @@ const convention& to_convention(py::handle how) {
     if (!is_object && !py::isinstance<py::str>(how)) {
         throw error("convention", "must be a name or a floptally.Convention, got " + shown(how));
     }
-    return with_hint((is_object ? how.attr("name") : how).cast<std::string>(),
-                     [](std::string_view word) -> const convention& { return convention_named(word); },
-                     [] {
-                         std::vector<std::string_view> known;
-                         for (const convention* each : conventions::all) {
-                             known.push_back(each->name);
-                         }
-                         return known;
-                     });
+    return with_hint(
+        to_text(is_object ? py::object(how.attr("name")) : py::reinterpret_borrow<py::object>(how), "convention"),
+        [](std::string_view word) -> const convention& { return convention_named(word); },
+        [] {
+            std::vector<std::string_view> known;
+            for (const convention* each : conventions::all) {
+                known.push_back(each->name);
+            }
+            return known;
+        });
 }
 
 const training_plan& to_plan(py::handle plan) {

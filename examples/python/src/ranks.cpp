@@ -34,7 +34,7 @@ statistic_scope to_scope(py::handle scope, std::string_view field) {
     if (!py::isinstance<py::str>(scope)) {
         throw error(field, "must be a floptally.Scope or the name of one, got " + shown(scope));
     }
-    return scope_presets[from_word<std::size_t>(scope.cast<std::string>(), field, scope_words)];
+    return scope_presets[from_word<std::size_t>(to_text(scope, field), field, scope_words)];
 }
 
 namespace {
@@ -255,7 +255,7 @@ void bind_ranks(py::module_& module) {
     function(module, "reduce_extremes", [](const arguments& given) {
         const python_reducer over(given["reducer"]);
         extremes mine;
-        for (const py::handle value : given["values"]) {
+        for (const py::handle value : items_of(given["values"], "values", "a list of integers")) {
             mine.add(to_count(value, "values"));
         }
         const extremes all =

@@ -57,13 +57,9 @@ whole_row to_row(py::handle item) {
     if (py::isinstance<whole_row>(item)) {
         return item.cast<whole_row>();
     }
-    const bool is_tuple = is_sequence(item) && (py::len(item) == 4 || py::len(item) == 5);
-    const py::tuple parts = is_tuple ? py::tuple(py::reinterpret_borrow<py::object>(item)) : py::tuple();
-    if (!is_tuple || !py::isinstance<py::str>(parts[0]) || !py::isinstance<py::str>(parts[2])) {
-        throw error("row", "must be a floptally.Row or (component, unit, kind, flops_per_unit[, parameters]), got " +
-                               shown(item));
-    }
-    return make_row(parts[0].cast<std::string>(), parts[1], parts[2].cast<std::string>(), parts[3],
+    const py::tuple parts =
+        items_of(item, "row", "a floptally.Row or (component, unit, kind, flops_per_unit[, parameters])", 4, 5);
+    return make_row(to_text(parts[0], "component"), parts[1], to_text(parts[2], "kind"), parts[3],
                     parts.size() == 5 ? py::object(parts[4]) : py::int_(0), py::none(), "", "text", "unsaid",
                     py::int_(0), py::int_(0));
 }
@@ -87,7 +83,7 @@ std::vector<whole_row> whole_rows(const cost& model) {
 cost cost_of_rows(py::handle rows) {
     cost sum;
     std::size_t index = 0;
-    for (const py::handle item : py::reinterpret_borrow<py::object>(rows)) {
+    for (const py::handle item : items_of(rows, "rows", "a list of floptally.Row or tuples")) {
         try {
             const whole_row row = to_row(item);
             sum.add_row(row.component, row.weight, row.row, row.attends);

@@ -214,7 +214,7 @@ model_cost on_rank(const model_cost& whole, const arguments& given) {
 
 py::object used_modules(const arguments& given) {
     std::vector<step_module> modules;
-    for (const py::handle entry : given["modules"]) {
+    for (const py::handle entry : items_of(given["modules"], "modules", "a list of floptally.StepModule")) {
         if (!py::hasattr(entry, "data_parallel_size")) {
             throw error(indexed("modules", modules.size()), "must be a floptally.StepModule, got " + shown(entry));
         }

@@ -18,9 +18,6 @@ mask_set masks_for(const arguments& given) {
     if (py::isinstance<tally>(of)) {
         return of.cast<const tally&>().masks();
     }
-    if (!is_sequence(of)) {
-        throw error("masks", "must be a floptally.Cost, a Tally or a list of floptally.Mask, got " + shown(of));
-    }
     return to_masks(of);
 }
 
@@ -73,12 +70,9 @@ tally tally_of_state(const py::tuple& state) {
 /// (drafted, accepted) of each step.
 void add_speculative(tally& t, const arguments& given) {
     std::vector<speculation> steps;
-    for (const py::handle one : given["steps"]) {
+    for (const py::handle one : items_of(given["steps"], "steps", "a list of (drafted, accepted)")) {
         const std::string field = indexed("steps", steps.size());
-        if (!is_sequence(one) || py::len(one) != 2) {
-            throw error(field, "must be (drafted, accepted), got " + shown(one));
-        }
-        const py::tuple both(py::reinterpret_borrow<py::object>(one));
+        const py::tuple both = items_of(one, field, "(drafted, accepted)", 2, 2);
         steps.push_back({to_length(both[0], indexed(field, 0)), to_length(both[1], indexed(field, 1))});
     }
     t.add(speculative_passes(to_length(given["prompt"], "prompt"), steps,

@@ -92,6 +92,29 @@ bool is_sequence(py::handle value) {
     return PySequence_Check(value.ptr()) != 0 && !py::isinstance<py::str>(value) && !py::isinstance<py::dict>(value);
 }
 
+py::tuple items_of(py::handle value, std::string_view field, std::string_view expected) {
+    const bool is_word = py::isinstance<py::str>(value) || py::isinstance<py::dict>(value);
+    const auto each = py::reinterpret_steal<py::object>(is_word ? nullptr : PyObject_GetIter(value.ptr()));
+    if (!each) {
+        PyErr_Clear();
+        throw error(field, std::string("must be ").append(expected).append(", got ").append(shown(value)));
+    }
+    PyObject* const items = PySequence_Tuple(each.ptr());
+    if (items == nullptr) {
+        throw py::error_already_set();  // what the object's own code raises
+    }
+    return py::reinterpret_steal<py::tuple>(items);
+}
+
+py::tuple items_of(py::handle value, std::string_view field, std::string_view expected, std::size_t least,
+                   std::size_t most) {
+    const py::tuple items = is_sequence(value) ? items_of(value, field, expected) : py::tuple();
+    if (!is_sequence(value) || items.size() < least || items.size() > most) {
+        throw error(field, std::string("must be ").append(expected).append(", got ").append(shown(value)));
+    }
+    return items;
+}
+
 std::size_t place_of(std::string_view word, std::string_view field, std::span<const char* const> words) {
     std::string known;
     for (std::size_t i = 0; i < words.size(); ++i) {

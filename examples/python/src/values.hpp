@@ -51,6 +51,13 @@ using namespace py::literals;  // "name"_a
 /// True where a value is a list of some kind: no text, no mapping, no set, no iterator.
 [[nodiscard]] bool is_sequence(py::handle value);
 
+/// What a list holds, or what can be gone through; else an error: "FIELD: must be EXPECTED, got VALUE".
+[[nodiscard]] py::tuple items_of(py::handle value, std::string_view field, std::string_view expected = "a list");
+/// What a list of `least` to `most` items holds, whatever length it says; iterators are none.
+inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max();
+[[nodiscard]] py::tuple items_of(py::handle value, std::string_view field, std::string_view expected, std::size_t least,
+                                 std::size_t most);
+
 /// The place of a word in a list, or an error that names the field and the nearest word.
 [[nodiscard]] std::size_t place_of(std::string_view word, std::string_view field, std::span<const char* const> words);
 
