@@ -271,8 +271,10 @@ TEST_CASE("Muon refuses what it cannot know", "[muon]") {
     }
     const model_part twice = of_two({.in_features = 4, .out_features = 6}, {.in_features = 4, .out_features = 6});
     CHECK(muon_part({&twice, 1}).cost.rows()[0].useful == 2 * 5 * (4 * 4 * 4 * 6 + 2 * 4 * 4 * 4));
-    const model_part least = of_two({.in_features = 1, .out_features = 1}, {.in_features = 1, .out_features = 1});
-    CHECK(muon_part({&least, 1}).cost.rows()[0].useful == 2 * 5 * (4 + 2));
+    model_part least{.name = "layer"};  // of one weight
+    least.cost.add("mlp", linear{.in_features = 1, .out_features = 1, .weight = "w"});
+    REQUIRE(muon_part({&least, 1}).cost.rows().size() == 1);
+    CHECK(muon_part({&least, 1}).cost.rows()[0].useful == 5 * (4 + 2));
 }
 
 }  // namespace muon_test

@@ -179,6 +179,12 @@ TEST_CASE("a log of verl's rates is verl's, in a table too", "[comparison]") {
     CHECK(table.find("exactly") != std::string::npos);
     CHECK(table.find("316.2 TFLOP/s of one GPU, 421 651 971 833 856 FLOPs") != std::string::npos);
     CHECK(made.conventions.size() == 1);
+    // One line of three is not enough: it may be so by chance.
+    std::istringstream others(
+        "completed step: 0, seconds: 1.000, TFLOP/s/device: 223.733, loss: 3\n"
+        "completed step: 1, seconds: 0.500, TFLOP/s/device: 700.000, loss: 3\n"
+        "completed step: 2, seconds: 0.500, TFLOP/s/device: 600.000, loss: 3\n");
+    CHECK(matches_of(observed_log_of(others, batch, {.seconds = {}, .gpus = 2}).lines, all, batch).empty());
 }
 
 TEST_CASE("a log's count of a whole run is the batch's by its share of the sequences", "[comparison]") {

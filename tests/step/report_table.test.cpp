@@ -240,6 +240,20 @@ TEST_CASE("the table shows the statistics, and what is padded beside them", "[re
           std::vector<std::string>{"pairs, sliding_window(512)", "381 184", "393 508 padded"});
 }
 
+TEST_CASE("pictures and sound stand in the table under names of their own", "[report_table]") {
+    report r;
+    r.masks = mask_set::of_towers();
+    r.batch = tally{r.masks};
+    r.batch.add(grid{2, 3, 4});
+    r.batch.add(audio_clip{7});
+    r.batch.add(audio_clip{9});
+    const std::string table = to_table(r);
+    CHECK(cells(row(table, "vision.frames")) == std::vector<std::string>{"vision.frames", "2"});
+    CHECK(cells(row(table, "vision.patches")) == std::vector<std::string>{"vision.patches", "24"});
+    CHECK(cells(row(table, "audio.clips")) == std::vector<std::string>{"audio.clips", "2"});
+    CHECK(cells(row(table, "audio.frames")) == std::vector<std::string>{"audio.frames", "16"});
+}
+
 TEST_CASE("every component stands in the table with its share and its three views", "[report_table]") {
     for (const report& r : {llama_report({.recomputed = recompute::full}), padded_report()}) {
         const std::string exact = to_table(r, figures::exact);

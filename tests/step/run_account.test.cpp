@@ -16,7 +16,6 @@
 #include <floptally/step/meter_state.hpp>
 #include <floptally/step/open_metrics.hpp>
 #include <floptally/step/run_account.hpp>
-#include <floptally/step/step_account.hpp>
 
 #include "catch2.hpp"
 #include "error_of.hpp"
@@ -38,23 +37,6 @@ struct lived_run {
 };
 
 }  // namespace
-
-TEST_CASE("a time that nobody named is of the kind that its name says, in any case and with any signs between words") {
-    CHECK(apart_kind_named("Data wait") == apart_kind::data_wait);
-    CHECK(apart_kind_named("DATA-LOADING") == apart_kind::data_wait);
-    CHECK(apart_kind_named("datazwait") == apart_kind::other);  // a letter is no gap
-    CHECK(apart_kind_named("exposed_communication") == apart_kind::communication);
-    CHECK(apart_kind_named("ncclDevKernel_AllReduce_Sum") == apart_kind::communication);
-    CHECK(apart_kind_named("Optimizer.step") == apart_kind::optimizer);
-    CHECK(apart_kind_named("Exposed transfer") == apart_kind::transfer);
-    CHECK(apart_kind_named("Element-wise") == apart_kind::elementwise);
-    CHECK(apart_kind_named("no kernel") == apart_kind::launches);
-    for (const char* other : {"", "waiting", "optimizers", "[ata wait", "data@wait{"}) {
-        CHECK(apart_kind_named(other) == apart_kind::other);
-    }
-    CHECK(kind_of({.name = "data", .kind = apart_kind::optimizer}) == apart_kind::optimizer);
-    CHECK(kind_of({.name = "data"}) == apart_kind::data_wait);
-}
 
 TEST_CASE("a run with restarts is what was lived of it, whatever was lost") {
     const flop_counter model(presets::llama_3_8b.cost(), conventions::exact);

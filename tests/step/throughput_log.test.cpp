@@ -117,6 +117,8 @@ TEST_CASE("F7: lines of a step are read in every shape that recsys-examples has 
     const train_line whole{.iteration = 99, .tokens = 131168, .milliseconds = 58.51, .tflops = 1092, .mfu_pct = 6.38};
     CHECK(read(plain + ": loss 0.691234\n").steps == std::vector<train_line>{whole});
     CHECK(read(plain + ": loss nan\r\n").steps == std::vector<train_line>{whole});
+    CHECK(read(plain + " of rank 0").steps == std::vector<train_line>{whole});
+    CHECK(read(plain + ":loss 3").steps == std::vector<train_line>{whole});
     CHECK(read("[11/22/26 15:00:01] INFO     " + plain + ": loss 0.691234" + blanks + "\n" +  //
                "                    INFO     " + plain + ": loss 0.691234" + blanks + "\n")
               .steps == std::vector<train_line>{whole, whole});
