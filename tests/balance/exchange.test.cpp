@@ -676,4 +676,17 @@ TEST_CASE("T11 Packing: bad input has a name") {
     CHECK(placed(numbers{0, 1}, 2) == "row_of: must be as many as lengths (3), got 2");
 }
 
+TEST_CASE("a sample may have as many bytes as still round up to a multiple of 8, whatever limit is asked for") {
+    const std::vector<std::uint64_t> one{0};
+    const std::vector<std::uint64_t> most{18446744073709551608U};
+    const std::vector<std::uint64_t> more{18446744073709551609U};
+    for (const std::uint64_t limit : {18446744073709551608U, 18446744073709551615U}) {
+        CHECK(exchange_plan(one, one, most, 1, {.max_buffer_bytes = limit}).for_rank(0).send.bytes() == most[0]);
+        CHECK(error_of([&] { return exchange_plan(one, one, more, 1, {.max_buffer_bytes = limit}).ranks(); }) ==
+              "sizes[0]: must be at most 18446744073709551608 bytes, got 18446744073709551609");
+    }
+    CHECK(error_of([&] { return exchange_plan(one, one, most, 1, {.max_buffer_bytes = most[0] - 1}).ranks(); }) ==
+          "sizes[0]: must be at most max_buffer_bytes = 18446744073709551607 bytes, got 18446744073709551608");
+}
+
 }  // namespace exchange_test

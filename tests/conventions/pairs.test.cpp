@@ -9,7 +9,7 @@
 
 #include "catch2.hpp"
 
-namespace convention_pairs_test {
+namespace pairs_test {
 namespace {
 
 using namespace floptally;
@@ -63,6 +63,16 @@ TEST_CASE("Megatron-Bridge takes a window that is shorter than the sequence, and
     CHECK(twice_the_pairs(conventions::maxtext, mask::causal(), {.length = 5}, term::index_scores) == 5 * 5);
 }
 
+TEST_CASE("an indexer's scores are told from an attention's in one component") {
+    // Where nothing trains both run alike: a third of the triangle's half square, the other of its pairs.
+    const cost both = cost{}
+                          .add_pairs("core", term::scores, 1, mask::causal(), {})
+                          .add_pairs("core", term::index_scores, 1, mask::causal(), {});
+    const flop_counter counter(both, conventions::megatron_bridge,
+                               {.counted = counted_passes::forward, .weights = {{"*", weight_state::frozen}}});
+    CHECK(counter.total(sequence{.length = 5}) == flops{5 * 5 + 2 * (1 + 2 + 3 + 4 + 5)});
+}
+
 TEST_CASE("recsys-examples takes half of the history's square, all of it both ways, and of targets themselves") {
     // 2 of context and 5 of history, which all 10 rows see but for half of the history's square; 3 targets.
     const sequence s{.length = 10, .context = 2, .targets = 3, .target_group = 2};
@@ -78,4 +88,4 @@ TEST_CASE("a counter that ignores windows takes the other side's square for an e
     CHECK(twice_the_pairs(conventions::megatron, mask::encoder(), s) == 2 * 5 * 5);
 }
 
-}  // namespace convention_pairs_test
+}  // namespace pairs_test

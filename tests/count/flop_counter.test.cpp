@@ -426,4 +426,17 @@ TEST_CASE("coefficients that do not fit 64 bits together are an error when they 
     CHECK_THROWS_AS(flop_counter(core), overflow);
 }
 
+TEST_CASE("coefficients may be as large as 64 bits hold of all views together") {
+    const auto counted = [](std::uint64_t useful) {
+        const cost_row row{.what = statistic::pairs, .kind = term::scores, .useful = useful, .padded = useful};
+        return flop_counter(cost{}.add_row("core", "", row, mask::bidirectional()), conventions::exact,
+                            {.counted = counted_passes::forward})
+            .total(sequence{.length = 3});
+    };
+    // n² and n·past, in three views: a sixth of 2^64 − 1.
+    constexpr std::uint64_t sixth = 3'074'457'345'618'258'602;
+    CHECK(counted(sixth) == flops{uint128{9} * sixth});
+    CHECK_THROWS_AS(counted(sixth + 1), overflow);
+}
+
 }  // namespace flop_counter_test

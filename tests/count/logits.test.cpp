@@ -157,6 +157,17 @@ TEST_CASE("a batch without the number of its logits is an error") {
               "measured(logits): this cost counts it, and the tally has none: call add_measured");
     }
     CHECK(counter.total(tally{counter.masks()}) == flops{});  // without tokens there is none to miss
+    // A word that is kept and not counted is not asked for.
+    cost model = presets::llama_3_8b.cost();
+    model.keep(measured("kept"));
+    const flop_counter keeping(model, conventions::exact, with(logit_tokens::measured));
+    tally with_logits{keeping.masks()};
+    with_logits.add(sequence{.length = 5});
+    with_logits.add_measured("logits", 3, 3);
+    CHECK(error_of([&] { return keeping.total(with_logits); }) == "no error");
+    model = cost{}.add("mlp", linear{.in_features = 3, .out_features = 5});
+    model.keep(measured("kept"));
+    CHECK(flop_counter(model).total(sequence{.length = 5}) == flops{3 * 5 * 2 * 3 * 5});
 }
 
 TEST_CASE("the logits of a batch are of all of its tokens, of its sequences, or as many as were measured") {

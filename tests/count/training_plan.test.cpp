@@ -1182,6 +1182,13 @@ TEST_CASE("F5: what a silent row reads is the stream, unless the model has anoth
     const breakdown silent = evaluate(silenced(decoder), batch, conventions::exact, table);
     CHECK_FALSE(silent.is_upper_bound());
     CHECK(silent.total() == evaluate(decoder, batch, conventions::exact, table).total());
+    // Whatever a model that has no other side is said to be given of one: with all of its weights frozen none goes
+    // back.
+    training_plan nothing;
+    for (const char* weights : {"embedding", "attention.*", "mlp", "norm", "lm_head"}) {
+        nothing.weights.push_back({weights, weight_state::frozen}, "weights");
+    }
+    CHECK(evaluate(silenced(decoder), batch, conventions::exact, nothing).backward(view::useful) == flops{});
     // A decoder beside another side that has a gradient, whose encoder is elsewhere: keys and values may need dX.
     std::vector<model_part> crossed = encoder_decoder().parts;
     const std::vector<model_part> whole = crossed;

@@ -241,6 +241,18 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
     }
     CHECK(number(on["attention.indexer"].get(view::useful, phase::backward_weights)) == 2 * 11 * 12 * (15 + 5 + 3));
     CHECK(number(off["attention.indexer"].backward(view::useful)) == 0);
+    // Its loss measures by the attention's scores of the chosen keys, of which a query has 4 at most.
+    const std::uint64_t chosen = 1 + 2 + 3 + 8 * 4;
+    const std::uint64_t scored = 2 * model["num_heads"].get<std::uint64_t>() * model["head_dim"].get<std::uint64_t>();
+    CHECK(number(on["attention.indexer"].get(view::useful, phase::forward)) ==
+          number(off["attention.indexer"].get(view::useful, phase::forward)) + scored * chosen);
+    // Two ranks that both run all of it execute twice as much, forward and back.
+    training_plan twice = {.flash_attention = false, .indexer = indexer_training::sparse_loss};
+    twice.repeated.push_back({"*", 2}, "repeated");
+    const breakdown both = counted(parts, twice, conventions::exact, {11});
+    for (const phase during : {phase::forward, phase::backward_data, phase::backward_weights}) {
+        CHECK(number(both.get(view::executed, during)) == 2 * number(on.get(view::executed, during)));
+    }
 
     // A convention that counts an indexer like any layer does so whatever the plan is.
     convention as_layers = conventions::exact;

@@ -337,6 +337,8 @@ TEST_CASE("an exact table has the exact integers and no rounded one", "[report_t
     const std::string exact = to_table(llama_report(), figures::exact);
     CHECK(contains(exact, "421651971833856"));
     CHECK_FALSE(contains(exact, "TFLOP"));
+    // Its three columns of FLOPs are eight characters wider.
+    CHECK(row(exact, "total").size() == row(to_table(llama_report()), "total").size() + 3 * 8);
     CHECK(contains(to_table(llama_report()), "421.65 TFLOP"));
     // The last line has the exact total in both.
     CHECK(lines_of(exact).back() ==

@@ -82,6 +82,11 @@ TEST_CASE("passes that take more than all GPUs have are an error") {
         "passes: took 64 GPU-seconds of the 32 that all GPUs have in the step: gpus are those of the whole job, and a "
         "second of a GPU is of one pass");
     CHECK_NOTHROW(rates_of(passes, gpu_time({4, 16, 100})));
+    const std::vector<step_pass> thirds{pass("rollout", work_of(1, false), {2. / 3, 8, 100}, false),
+                                        pass("update", work_of(1, true), {2. / 3, 8, 100})};
+    CHECK(error_of([&] {
+              static_cast<void>(rates_of(thirds, gpu_time({1. / 3, 8, 100})));
+          }).starts_with("passes: took 10.6667 GPU-seconds of the 2.66667 that"));
     const std::vector<step_pass> twice{passes[0], passes[0]};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(twice, gpu_time({100, 8, 100})));
@@ -150,6 +155,13 @@ TEST_CASE("a pass adds up over steps, and an MBU stands beside its MFU") {
   rollout below the peak               -79.20
   MFU of the whole                       0.80
 )");
+    // A learner stands between its passes and the whole.
+    const pass_rates with_learner =
+        rates_of(std::vector{both, pass("update", work_of(4, true), {1, 2, 100})}, gpu_time({5, 2, 100}));
+    const std::string learns = to_table(with_learner);
+    const std::string update = "12.000     1.000        2.000   6.00 %   6.00 %        -\n";
+    CHECK(learns.find("  update                               " + update + "  learner                              " +
+                      update + "  whole ") != std::string::npos);
 }
 
 }  // namespace step_passes_test

@@ -170,7 +170,7 @@ class flop_counter {
             sum += detail::amount_of(static_cast<statistic>(what), sample) * of_word[what];
         }
         const std::uint64_t* of_mask = of_word + detail::tally_words::before_masks(counted_.masks);
-        for (std::size_t i = 0; i < counted_.masks.size() && i < counted_.needs.counted; ++i) {
+        for (std::size_t i = 0; i < counted_.needs.counted; ++i) {
             const rule& m = counted_.masks[i];
             if (m.is_measured() && m.in() == modality::text && counted_.needs.words && sample.length != 0) {
                 detail::word_table::refuse_unmeasured(m);

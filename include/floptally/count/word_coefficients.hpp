@@ -75,8 +75,7 @@ class word_coefficients {
         }
         const auto moment = [&](statistic which, std::uint64_t times, std::uint64_t parts) {
             if (times != 0) {
-                const std::uint64_t shared = times % 2 == 0 && parts % 2 == 0 ? 2 : 1;
-                at(tally_words::index_of(what.in(), which), times / shared, parts / shared);
+                at(tally_words::index_of(what.in(), which), times, parts);
             }
         };
         moment(statistic::squares, form.half_squares, 2 * divisor);

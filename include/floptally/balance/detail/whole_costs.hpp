@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
@@ -47,7 +48,7 @@ template <std::floating_point Float>
         if (!std::isfinite(cost) || cost < 0) {
             refuse(indexed("costs", i), {"must be finite and not negative, got ", std::to_string(cost)});
         }
-        largest = cost > largest ? cost : largest;
+        largest = std::max(largest, cost);
         whole = whole && cost == std::floor(cost);
     }
     constexpr int bits = 53;

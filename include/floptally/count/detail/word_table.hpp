@@ -85,7 +85,7 @@ class word_table {
 
     /// Throws where the tokens, patches or frames of a modality were counted and a measured word of it was not.
     static constexpr void require_measured(const mask_set& masks, const measured_needs& needs, const tally& batch) {
-        for (std::size_t i = 0; i < masks.size() && i < needs.counted; ++i) {
+        for (std::size_t i = 0; i < needs.counted; ++i) {
             const rule& word = masks[i];
             for (const view seen : {view::useful, view::padded}) {
                 if (word.is_measured() && batch.get(seen, statistic::tokens, word.in()) != 0 &&
