@@ -617,10 +617,69 @@ TEST_CASE("rows of one weight that are dealt differently are one row, which says
     CHECK(sum_of(dealing::vocabulary(), dealing::vocabulary(30)).by == tensor_split::several);
     CHECK(sum_of({}, dealing::columns()).by == tensor_split::several);
     CHECK(sum_of({}, {}) == dealing{});
+    CHECK(sum_of(dealing::experts(8, 12), dealing::replicated()).by == tensor_split::several);
+    CHECK(sum_of(dealing{tensor_split::kv_heads, 4, 5}, dealing{tensor_split::kv_heads, 4, 5}).inner == 5);
+    CHECK(sum_of(dealing::heads(4), dealing::heads(4)).inner == 0);
     // Layers that add up keep the numbers of one.
     cost layer;
     layer.add("mlp", linear{.in_features = 24, .out_features = 36, .dealt = dealing::columns()});
     CHECK((5 * layer).rows()[0].dealt == dealing::columns(36));
+}
+
+TEST_CASE("a row counts by its rule: pairs, visits, or units of a measured word in place of tokens", "[cost]") {
+    constexpr linear matrix{.in_features = 3, .out_features = 5};
+    const auto only = [](const cost& sum) {
+        REQUIRE(sum.rows().size() == 1);
+        return sum.rows()[0];
+    };
+    CHECK(only(cost().add("merger", matrix, unit::merged_patches(2))).what == statistic::pairs);
+    CHECK(only(cost().add("merger", matrix, measured("frames"))).what == statistic::routed);
+    CHECK(only(cost().add("merger", matrix).over(measured("frames"))).what == statistic::pairs);
+    CHECK(only(cost().add_pairs("core", term::scores, 7, mask::causal().in(modality::vision), {})).in ==
+          modality::vision);
+    cost visits;
+    visits.add_row("experts", {}, {.what = statistic::routed, .useful = 6, .padded = 6});
+    CHECK(visits.masks()[only(visits).mask] == measured("routed"));
+    CHECK(visits.masks().size() == 1);
+    // What a cost keeps for a tally alone stays where costs add up.
+    cost kept;
+    kept.keep(unit::merged_patches(2));
+    CHECK((visits + kept).masks().size() == 2);
+    CHECK((visits += kept).masks().size() == 2);
+}
+
+TEST_CASE("LoRA stands beside plain matrices alone, and vectors are on every rank", "[cost]") {
+    const auto row_of = [](const linear& matrix) { return cost().add("mlp", matrix).rows()[0]; };
+    CHECK(row_of({.in_features = 3, .out_features = 5}).per_rank == adapter{6, 10, 10, 8});
+    CHECK(row_of({.in_features = 3, .out_features = 5, .adaptable = false}).per_rank == adapter{});
+    CHECK(row_of({.in_features = 3, .out_features = 5, .groups = 2}).per_rank == adapter{});
+    cost vectors;
+    vectors.add_row("norm", {}, {.kind = term::norm, .useful = 8, .padded = 8, .parameters = 4});
+    vectors.add_row("bias", {}, {.kind = term::bias, .useful = 8, .padded = 8, .dealt = dealing::columns(4)});
+    vectors.add_row("mlp", {}, {.useful = 8, .padded = 8, .parameters = 4});
+    CHECK(vectors.rows()[0].dealt == dealing::replicated());
+    CHECK(vectors.rows()[1].dealt == dealing::columns(4));
+    CHECK(vectors.rows()[2].dealt == dealing{});
+}
+
+TEST_CASE("rows of one measured count are one row, of as many FLOPs a visit in both views", "[cost][routed]") {
+    const auto row = [](std::uint64_t useful, std::uint64_t padded, const dealing& dealt = dealing::experts(4, 6)) {
+        return cost_row{
+            .what = statistic::routed, .useful = useful, .padded = padded, .parameters = 10, .dealt = dealt};
+    };
+    for (const std::uint64_t useful : {6U, 0U}) {
+        cost sum;
+        sum.add_row("experts", {}, row(useful, 6)).add_row("experts", {}, row(useful, 6, dealing::experts(6, 4)));
+        REQUIRE(sum.rows().size() == 1);
+        CHECK(sum.rows()[0].padded == 6);
+        CHECK(sum.rows()[0].parameters == 20);
+        CHECK(sum.rows()[0].dealt == dealing::experts(2, 2));
+        CHECK(error_of([&] { return sum.add_row("experts", {}, row(useful, 7)); }) ==
+              "experts: experts of two kinds cannot share one measured count of visits: give each a word of its own");
+        sum.add_row("experts", {}, row(useful, 7), measured("others"));
+        CHECK(sum.rows().size() == 2);
+    }
+    CHECK(cost().add_row("experts", {}, row(0, 0)).rows().empty());
 }
 
 TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[cost]") {
@@ -633,8 +692,14 @@ TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[
     CHECK(kept.parameters() == 12);
     CHECK(kept.weight_name(kept.rows()[1]) == "down_proj");
     CHECK(kept.weight_name(kept.rows()[2]).empty());
-    const cost seen = sum.in(modality::vision);
-    CHECK(cost(constant_cost<2, 5, 2, 1>(seen)) == seen);
+    for (const modality in : {modality::text, modality::vision, modality::audio}) {
+        const cost other = sum.in(in);
+        const constant_cost<2, 5, 2, 1> same = other;
+        CHECK(cost(same) == other);
+        CHECK((same == kept) == (in == modality::text));
+        const cost no_masks = cost().add("mlp", linear{.in_features = 2, .out_features = 3}).in(in);
+        CHECK(cost(constant_cost<1, 1, 1, 1>(no_masks)) == no_masks);
+    }
     CHECK(error_of([&] { return constant_cost<1, 5, 2, 1>(sum); }) ==
           "components: 2 are more than the 1 of this constant_cost");
     CHECK(error_of([&] { return constant_cost<2, 4, 2, 1>(sum); }) ==

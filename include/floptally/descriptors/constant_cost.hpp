@@ -61,8 +61,8 @@ class constant_cost {
         copy(sum.rows(), rows_, "rows");
         copy(sum.weights(), weights_, "weights");
         copy(sum.masks(), masks_, "masks");
-        for (std::size_t in = 0; in < modality_count; ++in) {
-            has_[in] = sum.masks().has(static_cast<modality>(in));
+        for (const modality in : {modality::text, modality::vision, modality::audio}) {
+            has_[static_cast<std::size_t>(in)] = sum.masks().has(in);
         }
     }
 
@@ -85,9 +85,9 @@ class constant_cost {
     [[nodiscard]] constexpr mask_set masks() const {
         mask_set all;
         copy(masks_, all);
-        for (std::size_t in = 0; in < modality_count; ++in) {
-            if (has_[in]) {
-                all.include(static_cast<modality>(in));
+        for (const modality in : {modality::text, modality::vision, modality::audio}) {
+            if (has_[static_cast<std::size_t>(in)]) {
+                all.include(in);
             }
         }
         return all;
