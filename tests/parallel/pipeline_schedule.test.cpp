@@ -322,6 +322,15 @@ TEST_CASE("F84: a fitted ZB-H1 never ends after 1F1B, and holds no more, whateve
     CHECK(std::lround(100 * (v_worst - 1)) == 38);
 }
 
+TEST_CASE("A fitted ZB-H1 is the published order where no other ends sooner") {
+    const std::vector<chunk_work> work(4, {1, 1, 0});
+    const pipeline_order published(pipeline_schedule::zero_bubble, 4, 1, 6);
+    const pipeline_order made = pipeline_order::fitted(pipeline_schedule::zero_bubble, 4, 1, 6, work);
+    for (std::size_t rank = 0; rank < 4; ++rank) {
+        CHECK(made.ranks()[rank] == published.ranks()[rank]);
+    }
+}
+
 TEST_CASE("The interleaved order is that of Megatron-LM") {
     // pp 2, two chunks a rank, 4 microbatches. Rank 0 warms up with 2·(2-1-0) + (2-1)·2 = 4 forward passes: both of its
     // chunks (0 and 2) with microbatches 0 and 1; then microbatches 2 and 3 while the first ones come back.
@@ -350,6 +359,10 @@ TEST_CASE("A schedule that cannot be is a named error") {
     const std::vector<chunk_work> three(3);
     CHECK(error_of([&] { static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(three)); }) ==
           "work: must be of 2 chunks, or of each for each of 4 microbatches, got 3");
+    const std::vector<std::uint64_t> sizes(3, 1);
+    CHECK(error_of([&] {
+              static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).most_held(sizes));
+          }) == "sizes: must be of 2 chunks, got 3");
     const std::vector<chunk_work> huge(2, {~std::uint64_t{0} / 2, 0, 0});
     CHECK(error_of([&] {
               static_cast<void>(pipeline_order(pipeline_schedule::one_f_one_b, 2, 1, 4).run(huge));
@@ -381,6 +394,14 @@ TEST_CASE("What ranks work, wait for another, and wait for the order, is the who
     CHECK(error_of([] { static_cast<void>(rank_times::of(2, 9, 4)); }) ==
           "ranks: the largest work of 4 ranks must lie between their mean and their sum, got 2 of 9");
     CHECK(error_of([] { static_cast<void>(rank_times::of(0, 0, 4)); }) == "ranks: do no work at all");
+    CHECK(error_of([] { static_cast<void>(rank_times::of(1, 1, 0)); }) == "ranks: must be at least 1, got 0");
+    // The largest work of ranks that are as alike as whole numbers can be, and of one that does all of it.
+    for (const std::uint64_t sum : {7U, 8U, 9U}) {
+        CHECK(rank_times::of(3, sum, 3).largest == 3);
+        CHECK(error_of([&] { static_cast<void>(rank_times::of(2, sum, 3)); }).starts_with("ranks: the largest work"));
+        CHECK(rank_times::of(sum, sum, 3).largest == sum);
+    }
+    CHECK_FALSE(rank_times::of(3, 9, 3).is_after_one_f_one_b);
 }
 
 }  // namespace pipeline_schedule_test

@@ -166,11 +166,26 @@ TEST_CASE("What stands between two layers goes with the one before it") {
     const pipeline_split halves = pipeline_split::even(4, 2);
     CHECK(runs(halves.parts_of(model, 0)) == std::multiset<std::string>{"between", "embedding", "layer 0", "layer 1"});
     CHECK(runs(halves.parts_of(model, 1)) == std::multiset<std::string>{"layer 2", "layer 3", "lm_head"});
+    const pipeline_split quarters = pipeline_split::even(4, 4);
+    CHECK(runs(quarters.parts_of(model, 0)) == std::multiset<std::string>{"embedding", "layer 0"});
+    CHECK(runs(quarters.parts_of(model, 1)) == std::multiset<std::string>{"between", "layer 1"});
 }
 
 TEST_CASE("A pipeline that cannot be split is a named error") {
     CHECK(error_of([] { return pipeline_split::even(10, 4); }) ==
           "layers: 10 must be a multiple of the 4 pipeline stages that share them");
+    CHECK(error_of([] { return pipeline_split::even(10, 4, 1, {.num_layers_in_first_pipeline_stage = 3}); }) ==
+          "layers: 7 must be a multiple of the 3 pipeline stages that share them");
+    CHECK(error_of([] { return pipeline_split::even(8, 1, 1, {.num_layers_in_first_pipeline_stage = 8}); }) ==
+          "no error");
+    CHECK(error_of([] { return pipeline_split::even(8, 1, 1, {.num_layers_in_last_pipeline_stage = 8}); }) ==
+          "no error");
+    CHECK(error_of([] { return even_share(8, 4, 4, "num_experts"); }) == "rank: must be below 4, got 4");
+    CHECK(error_of([] { return pipeline_split(0, layer_list{1}); }) == "pp: must be at least 1, got 0");
+    CHECK(error_of([] {
+              return pipeline_split::even(
+                  2, 1, 1, {.num_layers_in_first_pipeline_stage = 1, .num_layers_in_last_pipeline_stage = 1});
+          }) == "num_layers_in_last_pipeline_stage: pp is 1: the first stage is the last");
     CHECK(error_of([] { return pipeline_split::even(8, 2, 3); }) ==
           "layers of a pipeline rank: must be a multiple of the 3 ranks that share it, got 4");
     CHECK(error_of([] { return pipeline_split::even(8, 0); }) == "pp: must be at least 1, got 0");

@@ -933,6 +933,12 @@ TEST_CASE("A layer of the user's own needs a split, which then holds") {
     CHECK(2 * forward(2, tensor_split::rows) == forward(1, tensor_split::columns));
     CHECK(error_of([&] { return forward(hidden / 2 + 1, tensor_split::rows); }) ==
           "memory: must be a multiple of tp (" + std::to_string(hidden / 2 + 1) + "), got " + std::to_string(hidden));
+    // An encoder's layer is named in full, or as it is called in a layer.
+    const model_part encoder{.name = "layer", .cost = own.on_encoder(), .first_layer = 0};
+    for (const char* name : {"memory", "encoder.memory"}) {
+        const tensor_options how{.splits = {{name, tensor_split::columns}}};
+        CHECK(error_of([&] { return tensor_parts({&encoder, 1}, 2, 0, 1, how); }) == "no error");
+    }
     // The last split that names a weight holds, over the library's own too.
     const std::vector<model_part> dense = parts_of(dense_model(2));
     const mask_set masks = cost_of(dense).masks();

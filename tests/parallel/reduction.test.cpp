@@ -1057,4 +1057,18 @@ TEST_CASE("A tally is marked with the axes of several ranks that it was added up
     }
 }
 
+TEST_CASE("Words that are sums over the text's rows are those of its statistics and masks, in both views") {
+    using floptally::modality;
+    mask_set masks{mask::sliding_window(4), mask::sliding_window(4).in(modality::vision)};
+    masks.find_or_add(floptally::measured("loss_tokens"), "masks");
+    const tally batch{masks};
+    const std::size_t stride = batch.words().size() / 2;
+    REQUIRE(stride == 3 * tally::fixed_words + 3);
+    for (std::size_t i = 0; i < 2 * stride; ++i) {
+        const std::size_t at = i % stride;
+        const bool of_text = at < tally::fixed_words && static_cast<statistic>(at) != statistic::routed;
+        CHECK(floptally::detail::is_sum_over_text(batch, i) == (of_text || at == stride - 3));
+    }
+}
+
 }  // namespace reduction_test

@@ -91,7 +91,9 @@ void require_held(const statistic_scope& scope, const held_tokens& mine, const p
         }
         std::vector<std::uint64_t> part;
         for (const parallel_axis axis : dense_axes) {
-            part.push_back(scope.along(axis) == share::sharded ? here.coordinate(axis) : 0);
+            if (scope.along(axis) == share::sharded) {
+                part.push_back(here.coordinate(axis));
+            }
         }
         const auto [same, is_first] = first_of_part.try_emplace(part, slot);
         if (!is_first) {

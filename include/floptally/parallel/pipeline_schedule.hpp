@@ -33,15 +33,13 @@ class pipeline_order {
     [[nodiscard]] static pipeline_order fitted(pipeline_schedule how, std::uint64_t pp, std::uint64_t vpp,
                                                std::uint64_t microbatches, std::span<const chunk_work> work) {
         pipeline_order best(how, pp, vpp, microbatches);
-        if (how != pipeline_schedule::zero_bubble || pp == 1) {
+        if (how != pipeline_schedule::zero_bubble) {
             return best;
         }
-        std::uint64_t soonest = best.run(work).makespan;
         for (std::uint64_t most = pp - 1; most != 0;) {
             most /= 2;
             pipeline_order other(how, pp, vpp, microbatches, most);
-            if (const std::uint64_t end = other.run(work).makespan; end < soonest) {
-                soonest = end;
+            if (other.run(work).makespan < best.run(work).makespan) {
                 best = std::move(other);
             }
         }

@@ -83,8 +83,8 @@ class pipeline_split {
                 chunks.push_back(even_share(layers, vpp, v, "layers of a pipeline rank").size());
             }
         }
-        drop_place(chunks.front(), options.account_for_embedding_in_pipeline_split, "embedding");
-        drop_place(chunks.back(), options.account_for_loss_in_pipeline_split, "loss");
+        chunks.front() -= options.account_for_embedding_in_pipeline_split ? 1 : 0;
+        chunks.back() -= options.account_for_loss_in_pipeline_split ? 1 : 0;
         return {pp, chunks};
     }
 
@@ -158,13 +158,6 @@ class pipeline_split {
         layers.front() = first != 0 ? first : layers.front();
         layers.back() = last != 0 ? last : layers.back();
         return layers;
-    }
-
-    static void drop_place(std::uint64_t& layers, bool counted, const char* what) {
-        if (counted && layers == 0) {
-            detail::refuse("layers", {"no place for the ", what, " in a chunk without layers"});
-        }
-        layers -= counted ? 1 : 0;
     }
 
     [[nodiscard]] std::uint64_t rank_of_tower(modality which, const tower_ranks& towers) const {
