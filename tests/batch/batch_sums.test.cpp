@@ -5,11 +5,15 @@
 #include <vector>
 
 #include <floptally/batch/batch_sums.hpp>
+#include <floptally/batch/decoding.hpp>
+#include <floptally/batch/integer_view.hpp>
+#include <floptally/batch/lengths.hpp>
 #include <floptally/integer/checked.hpp>
 #include <floptally/rules/mask_set.hpp>
 #include <floptally/rules/sequence.hpp>
 
 #include "catch2.hpp"
+#include "error_of.hpp"
 
 namespace batch_sums_test {
 namespace {
@@ -54,6 +58,37 @@ TEST_CASE("every sum beside a tally grows by every slot, and by every sum of ano
     CHECK(both.batch().get(floptally::view::useful, floptally::statistic::tokens) == 18);
     both.clear();
     CHECK(sums_of(both) == std::vector<std::uint64_t>(three));
+}
+
+TEST_CASE("a source's slots are summed one by one, and runs of passes each at once", "[batch_sums]") {
+    const std::vector<int> lengths{3, 5};
+    batch_sums all(mask_set{}, "sums");
+    all.resize(three);
+    all.add(floptally::padded_rows<int>(lengths, 6), power_of_length);
+    CHECK(sums_of(all) == std::vector<std::uint64_t>{2, 12, 72});
+    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::tokens) == 8);
+    const std::vector<floptally::pass_run> runs{{.past = 4, .tokens = 2, .passes = 3},
+                                                {.past = 1, .tokens = 1, .passes = 2}};
+    struct by_run {
+        std::uint64_t operator()(const floptally::pass_run& run, std::size_t i) const {
+            return i == 0 ? 1 : run.passes;
+        }
+        std::uint64_t operator()(const sequence& /*slot*/, std::size_t /*i*/) const { return 0; }
+    };
+    all.add(floptally::pass_runs(runs), by_run{});
+    CHECK(sums_of(all) == std::vector<std::uint64_t>{4, 17, 77});
+    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::tokens) == 8 + 6 + 2);
+    CHECK(all.batch().get(floptally::view::useful, floptally::statistic::count) == 2 + 5);
+}
+
+TEST_CASE("a number that is not below its bound is named, the first and the last too", "[batch_sums]") {
+    const auto problem = [](const std::vector<int>& numbers) {
+        return error_of([&] { return floptally::detail::nonnegative_below(3, "rows", numbers, "row_of"); });
+    };
+    CHECK(problem({2, 0, 2}) == "no error");
+    CHECK(problem({3, 0, 2}).starts_with("row_of[0]: "));
+    CHECK(problem({2, 0, 3}).starts_with("row_of[2]: "));
+    CHECK(problem({-1, 0}) == "row_of[0]: must be at least 0, got -1");
 }
 
 TEST_CASE("a batch that one of its sums refuses is in none", "[batch_sums]") {

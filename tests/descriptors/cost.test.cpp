@@ -12,6 +12,7 @@
 
 #include <floptally/count/flop_counter.hpp>
 #include <floptally/descriptors/attention.hpp>
+#include <floptally/descriptors/audio.hpp>
 #include <floptally/descriptors/constant_cost.hpp>
 #include <floptally/descriptors/cost.hpp>
 #include <floptally/descriptors/feed_forward.hpp>
@@ -653,6 +654,8 @@ TEST_CASE("LoRA stands beside plain matrices alone, and vectors are on every ran
     CHECK(row_of({.in_features = 3, .out_features = 5}).per_rank == adapter{6, 10, 10, 8});
     CHECK(row_of({.in_features = 3, .out_features = 5, .adaptable = false}).per_rank == adapter{});
     CHECK(row_of({.in_features = 3, .out_features = 5, .groups = 2}).per_rank == adapter{});
+    const convolution_stem stem{.in_channels = 3, .convolutions = {convolution{.out_channels = 4}}};
+    CHECK(stem.cost().rows()[0].per_rank == adapter{});
     cost vectors;
     vectors.add_row("norm", {}, {.kind = term::norm, .useful = 8, .padded = 8, .parameters = 4});
     vectors.add_row("bias", {}, {.kind = term::bias, .useful = 8, .padded = 8, .dealt = dealing::columns(4)});
@@ -709,6 +712,11 @@ TEST_CASE("a constant has room for a cost that is as long as its bounds say", "[
 }
 
 TEST_CASE("the table of terms has a row for each kind, in their order", "[cost]") {
+    for (std::size_t kind = 0; kind < term_count; ++kind) {
+        const std::string_view name = meanings[kind].name;
+        CHECK(is_of_indexer(static_cast<term>(kind)) == name.starts_with("index_"));
+        CHECK(is_index_pairs(static_cast<term>(kind)) == (name == "index_scores" || name == "teacher_scores"));
+    }
     const auto of = [](term kind) { return meaning_of(kind).name; };
     const std::string_view names[] = {of(term::linear),
                                       of(term::input_linear),

@@ -741,6 +741,10 @@ TEST_CASE("a parameter outside its range is an error with the name that the call
 }
 
 TEST_CASE("a mask has the name that reports print") {
+    CHECK(mask::sliding_window(1).name() == "sliding_window(1)");
+    CHECK(mask::window(-1, 0).name() == "causal");
+    CHECK(mask::window(-1, 1).name() == "window(-1,1)");
+    CHECK(mask::window(0, -1).name() == "window(0,-1)");
     CHECK(mask{}.name() == "causal");
     CHECK(mask::causal().name() == "causal");
     CHECK(mask::bidirectional().name() == "bidirectional");

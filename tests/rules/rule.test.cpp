@@ -262,12 +262,19 @@ TEST_CASE("a grid that is smaller than the field of a level's convolution leaves
     CHECK(cells.problem_of(grid{}) == grid_problem::none);
 }
 
-TEST_CASE("a tally takes no sequence with targets and no size of their groups", "[rule]") {
+TEST_CASE("a tally takes no sequence with targets and no size of their groups, no word without a name", "[rule]") {
     CHECK(detail::is_valid({.length = 9, .targets = 4, .target_group = 2}));
     CHECK_FALSE(detail::is_valid({.length = 9, .targets = 4, .target_group = 0}));
     CHECK(detail::is_valid({.length = 9, .targets = 0, .target_group = 0}));
     CHECK_FALSE(detail::is_valid({.length = 9, .targets = 10, .target_group = 1}));
     CHECK_FALSE(detail::is_valid({.length = 2, .past = 0xFFFF'FFFE}));
+    CHECK(detail::history_of({.length = 9, .past = 4, .context = 3, .targets = 2, .target_group = 1}) == 8);
+    CHECK(rule(mask::causal().in(modality::vision)).of_length(5) == 0);
+    CHECK(rule(mask::causal()).of_length(5) == 15);
+    const auto named = [](const char* word) { return error_of([&] { return unit_rules::measured::of(word); }); };
+    CHECK(named("sixteen_letters_") == "no error");
+    CHECK(named("seventeen_letters") == "measured: a name has 1 to 16 of a-z, 0-9 and _, got \"seventeen_letters\"");
+    CHECK(named("") == "measured: a name has 1 to 16 of a-z, 0-9 and _, got \"\"");
 }
 
 TEST_CASE("a slot has room for a sequence where no part of it is refused", "[rule]") {

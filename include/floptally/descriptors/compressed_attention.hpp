@@ -83,7 +83,7 @@ struct compressed_attention {
             of_stream("attention.compress", columns, "gate_proj", compressed);
         }
         // One softmax over both kinds of keys: each probability depends on all.
-        const auto all = static_cast<value::set>(q | kv | compressed);
+        constexpr auto all = static_cast<value::set>(q | kv | compressed);
         add_core(sum, mask::sliding_window(signed_size(window, "sliding_window")), q, kv, all, out);
         if (compress_ratio != 0) {
             const std::int64_t ratio = signed_size(compress_ratio, "compress_ratio");
