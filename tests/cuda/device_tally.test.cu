@@ -85,6 +85,11 @@ void every_input_is_counted() {
         }
     }
     lengths_are_counted<std::int64_t>(every_text_mask, gpu_test::size(10'000'000U, 5'000U), 0, 0);
+    mask_set as_many_as_fit;
+    for (std::size_t i = 1; i <= detail::word_schema::max_masks; ++i) {
+        as_many_as_fit.find_or_add(mask::sliding_window(static_cast<std::int64_t>(100 * i)), "masks");
+    }
+    lengths_are_counted<std::int32_t>(as_many_as_fit, gpu_test::size(65'536U, 1'000U), 0, 0);
 
     mask_set towers = mask_set::of_towers();
     for (const rule& m :

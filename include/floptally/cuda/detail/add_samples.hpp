@@ -136,6 +136,8 @@ struct add_samples {
 
     /// Columns of both views for every word of the modality.
     [[nodiscard]] static std::size_t shared_words(const word_schema& schema) {
+        static_assert(2 * (word_schema::fixed + word_schema::max_masks) * threads * sizeof(std::uint64_t) <= 48 * 1024,
+                      "more shared memory than a launch has without asking");
         return std::size_t{2} * schema.columns() * threads;
     }
 

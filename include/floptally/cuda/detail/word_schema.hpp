@@ -42,12 +42,13 @@ struct window_side {
 
 /// The words of a tally in their order, as a value that a kernel takes: which word counts which statistic or mask.
 struct word_schema {
-    /// The most masks. A kernel takes the schema by value, with its memory inside, and a refusal record has a bit for
-    /// each word.
-    static constexpr std::size_t max_masks = 16;
+    /// The most masks: sums of samples fill a block's shared memory with them (`add_samples`). A kernel takes the
+    /// schema by value, with its memory inside, and a refusal record has a bit for each word.
+    static constexpr std::size_t max_masks = 17;
     static constexpr std::size_t max_sides = 4;
     static constexpr std::uint32_t fixed = tally_words::fixed;  ///< words of each modality that no mask has
     static constexpr std::size_t most = tally_words::fixed * modality_count + max_masks;
+    static_assert(most <= 64);
 
     rule masks[max_masks];           ///< masks that have a word of their own
     window_side sides[max_sides]{};  ///< of the windows, where they are so few
