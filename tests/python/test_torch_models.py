@@ -9,6 +9,7 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed")
 
 import floptally
 import torch_models
+from conftest import SOURCE
 
 MODELS = {one["name"]: one for one in torch_models.listed()}
 
@@ -28,6 +29,11 @@ def test_nine_of_ten_models_are_counted_at_once():
     assert len(MODELS) >= 120
     counted = [one for one in MODELS.values() if "error" not in one]
     assert 10 * len(counted) >= 9 * len(MODELS)
+    libraries = {(one["needs"] or ["torch"])[0].split(".")[0] for one in MODELS.values()}
+    words = "no one two three four five six seven eight nine ten".split()
+    page = " ".join((SOURCE / "docs" / "python.md").read_text().split())
+    assert f"lists {len(MODELS)} models of {words[len(libraries)]} libraries. At a size that no fit saw {len(counted)} equal" in page
+    assert f"; {words[len(MODELS) - len(counted)]} are errors." in page
     # What is not fake tensors and defaults is an exception too.
     assert sum(1 for one in counted if "lengths" not in one) >= 0.9 * len(MODELS)
 
