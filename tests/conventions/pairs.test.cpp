@@ -73,6 +73,23 @@ TEST_CASE("an indexer's scores are told from an attention's in one component") {
     CHECK(counter.total(sequence{.length = 5}) == flops{5 * 5 + 2 * (1 + 2 + 3 + 4 + 5)});
 }
 
+TEST_CASE("a convention may count tokens of the other side, or any moment, for the pairs of a mask") {
+    convention how = conventions::exact;
+    const sequence s{.length = 3, .past = 2, .keys = 5};
+    how.pairs = [](const rule&, const convention&, const attention_context&) {
+        return counted_statistics(moment_rules::keys{});
+    };
+    CHECK(twice_the_pairs(how, mask::causal(), s) == 2 * 5);
+    how.pairs = [](const rule&, const convention&, const attention_context&) {
+        return counted_statistics(moment_rules::crossed{});
+    };
+    CHECK(twice_the_pairs(how, mask::causal(), s) == 2 * 3 * 5);
+    how.pairs = [](const rule&, const convention&, const attention_context&) {
+        return counted_statistics(moment_rules::cached{}).also(moment_rules::count{});
+    };
+    CHECK(twice_the_pairs(how, mask::causal(), s) == 2 * (3 * 2 + 1));
+}
+
 TEST_CASE("recsys-examples takes half of the history's square, all of it both ways, and of targets themselves") {
     // 2 of context and 5 of history, which all 10 rows see but for half of the history's square; 3 targets.
     const sequence s{.length = 10, .context = 2, .targets = 3, .target_group = 2};

@@ -1237,6 +1237,9 @@ TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward tha
     const flop_counter alone(whole, conventions::exact, head_alone);
     CHECK(alone.is_upper_bound());
     CHECK(alone.evaluate(batch).is_upper_bound());
+    breakdown again = alone.evaluate(batch);
+    flop_counter(whole).evaluate(batch, again);
+    CHECK_FALSE(again.is_upper_bound());
     CHECK_FALSE(evaluate(model.parts, batch, conventions::exact, head_alone).is_upper_bound());
     // One frozen weight is enough: it may stand before all others.
     CHECK(flop_counter(whole, conventions::exact, {.weights = {{"mlp", weight_state::frozen}}}).is_upper_bound());
@@ -1253,6 +1256,36 @@ TEST_CASE("F5: where only the lm_head trains, a cost alone counts a backward tha
     // A forward alone asks for no gradient, and a rank whose parts say all counts exactly.
     const training_plan forward{.counted = counted_passes::forward, .weights = head_alone.weights};
     CHECK_FALSE(flop_counter(whole, conventions::exact, forward).is_upper_bound());
+}
+
+TEST_CASE("a norm beside the input of a second stream makes nothing of the first", "[training_plan]") {
+    cost input;
+    input.add("text", linear{.in_features = 3, .out_features = 5, .weight = "w", .writes = value::context});
+    input.add_parameters("norm", term::norm, 5);
+    input.add("image", linear{.in_features = 3, .out_features = 5, .kind = term::input_linear, .weight = "w"});
+    cost layer;
+    layer.add("mlp", linear{.in_features = 5, .out_features = 5, .weight = "w", .reads = value::stream});
+    layer.add("cross", linear{.in_features = 5, .out_features = 5, .weight = "w", .reads = value::context});
+    const std::vector<model_part> parts{{.name = "input", .role = part_role::input, .cost = input},
+                                        {.name = "layer", .cost = layer, .first_layer = 0}};
+    tally batch;
+    batch.add(sequence{.length = 10});
+    // The text's embedding trains, and no part of what makes the pictures' stream.
+    const breakdown work =
+        evaluate(parts, batch, conventions::exact, {.weights = {{"*", weight_state::frozen}, {"text"}}});
+    CHECK(work["cross"].backward(view::useful) == flops{10 * 2 * 5 * 5});
+    CHECK(work["mlp"].backward(view::useful) == flops{});
+}
+
+TEST_CASE("a model of one part has layers all the same", "[training_plan]") {
+    const model_part one{
+        .name = "layer", .cost = gqa{4, 2, 3}.cost(layer{.hidden_size = h}), .first_layer = 0, .repeat = 3};
+    const auto problem = [&](const training_plan& plan) {
+        return error_of([&] { return flop_counter(std::span(&one, 1), conventions::exact, plan); });
+    };
+    CHECK(problem({.weights = {{"*", weight_state::frozen, 0, 1, 2}}}) == "no error");
+    CHECK(problem({.recompute_every = 2}) == "no error");
+    CHECK(problem({.weights = {{.state = weight_state::frozen, .part = "layer"}}}) == "no error");
 }
 
 TEST_CASE("experts whose visits are measured are not counted without them", "[training_plan]") {

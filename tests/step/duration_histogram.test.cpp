@@ -118,6 +118,13 @@ TEST_CASE("Bad durations, percentiles and buckets are errors") {
         buckets[i] = histogram.bucket(i);
     }
     CHECK(duration_histogram::from_buckets(buckets, 0.5, 0.5) == histogram);
+    duration_histogram two = histogram;  // as many in one bucket as in another
+    two.add(4);
+    std::array<std::uint64_t, duration_histogram::bucket_count> of_two{};
+    for (std::size_t i = 0; i < of_two.size(); ++i) {
+        of_two[i] = two.bucket(i);
+    }
+    CHECK(duration_histogram::from_buckets(of_two, 0.5, 4) == two);
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.4, 0.5); }) ==
           "step_seconds: min 0.400000 and max 0.500000 are not among the durations");
     CHECK(error_of([&] { return duration_histogram::from_buckets(buckets, 0.5, 0.25); }) ==

@@ -117,6 +117,24 @@ TEST_CASE("Tensor parallel ranks run their heads, and what no rank can split eac
     CHECK(executed(16) - executed(1) == 32.0 * 100 * 2 * 4096 * (8 + 8) * 128);
 }
 
+TEST_CASE("A pipeline of tensor parallel ranks takes as much less time as they are") {
+    const floptally::listed_parts parts = floptally::parts_of(floptally::presets::llama_3_8b);
+    const std::vector<model_part> model(parts.begin(), parts.end());
+    tally batch{floptally::cost_of(model).masks()};
+    batch.add_lengths(std::vector<std::uint64_t>{100});
+    const auto run = [&](std::uint64_t tp) {
+        const floptally::layout_work layout =
+            floptally::layout_work_of(model, forward, tp, std::vector<tally>{batch}, peak);
+        const floptally::step_ranks ranks = floptally::run_ranks(
+            floptally::pipeline_choices{.pp = 4, .microbatches = 4}, layout, model, forward, batch, peak, {}, 4 * tp);
+        REQUIRE(ranks.times);
+        CHECK(ranks.times->ranks == 4);
+        CHECK(ranks.microbatches == 4);
+        return *ranks.times->makespan;
+    };
+    CHECK(8 * run(8) == run(1));
+}
+
 TEST_CASE("Pipelines on context parallel ranks are one for each of them, with its load") {
     const std::vector<model_part> model = small_model(0);
     context_shares dealt(floptally::cost_of(model).masks(), 2, context_split::contiguous);

@@ -339,6 +339,7 @@ TEST_CASE("Totals and precisions of a model with other masks are refused") {
     CHECK(problem_of([&] { m.runs_in(floptally::mixed_precision(floptally::flop_counter(other), {}, 1)); }) ==
           "masks: the precisions are of a model with other masks");
     CHECK(!m.precisions());
+    CHECK(m.last_step().batch == tally{folded().masks()});
 }
 
 TEST_CASE("Hardware that is none is an error") {

@@ -127,6 +127,8 @@ TEST_CASE("F26, P3: each layer and each component is over the peak of its own pr
                expected(1e-6, [](std::string_view, std::uint64_t l) {
                    return l == 2 || l == 5 ? fp8 : l == 3 || l == 4 ? fp4 : bf16;
                })));
+    CHECK(near(rate_of({{.layers = index_range{0, 1}, .peak_tflops = fp8}}),
+               expected(1e-6, [](std::string_view, std::uint64_t l) { return l == 0 ? fp8 : bf16; })));
     // A component of some layers; of settings that name the same the last one holds.
     CHECK(near(rate_of({{.layers = index_range{0, 4}, .peak_tflops = fp8},
                         {.component = "attention.core", .peak_tflops = 500},
@@ -178,6 +180,13 @@ TEST_CASE("F26: a plan that treats layers differently is counted layer by layer 
     }
     const double all = floptally::to_double(whole.total(batch)) / 1e12;
     CHECK(near(rate.mfu, lower / fp8 + (all - lower) / bf16));
+    // What is an upper bound stays one in each of its pieces.
+    const floptally::cost alone = floptally::cost_of(parts);
+    const training_plan last{.weights = {{"*", floptally::weight_state::frozen}, {"lm_head"}}};
+    for (const floptally::work_at_peak& piece :
+         mixed_precision(flop_counter(alone, exact, last), {}, bf16).by_peak(batch)) {
+        CHECK(piece.work.is_upper_bound());
+    }
     // Parts under another plan are of other FLOPs: an error, not another number.
     const mixed_precision other(whole, parts, {}, settings, bf16);
     CHECK(error_of([&] { return other.rate(batch, 1).mfu; }).rfind("parts: have ", 0) == 0);

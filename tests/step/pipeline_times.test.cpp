@@ -268,8 +268,17 @@ TEST_CASE("F85: loads of data parallel ranks and a pipeline are one account") {
     CHECK(alike.microbatches == 18);
     const pipeline_times times(model, split, eager, bf16);
     const std::vector<std::uint64_t> idle = {0, 0};
-    CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, idle)); }) ==
-          "rank_work: must have a replica that works");
+    for (const std::vector<std::uint64_t>& none : {idle, std::vector<std::uint64_t>{}}) {
+        CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 6, none)); }) ==
+              "rank_work: must have a replica that works");
+    }
+    // Loads are in any unit: of 2^60 too.
+    std::vector<pipeline_run> in_large_units;
+    const std::vector<std::uint64_t> large = {5U * (1ULL << 60U), 6U * (1ULL << 60U), 9U * (1ULL << 60U)};
+    for (const auto& replica : times.of(batch_of(lengths), 6, large)) {
+        in_large_units.push_back(order.run(replica));
+    }
+    check(rank_times::of(in_large_units), expected);
     CHECK(error_of([&] { static_cast<void>(times.of(batch_of(lengths), 0)); }) ==
           "microbatches: must be at least 1, got 0");
     CHECK(error_of([&] { static_cast<void>(pipeline_times(model, split, eager, 0)); }) ==

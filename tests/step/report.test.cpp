@@ -31,6 +31,31 @@ TEST_CASE("a token passes every weight but the experts that it did not choose", 
     CHECK(weights_of(experts(true)) == weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16});
 }
 
+TEST_CASE("the report of a batch says what was counted, and how", "[report]") {
+    model_config model;
+    model.model_type = "small";
+    model.notes = {"a note"};
+    model.cost.add("mlp", linear{.in_features = 3, .out_features = 5, .weight = "w"});
+    const training_plan all{.recomputed = recompute::full};
+    const flop_counter counter(model, conventions::exact, all);
+    tally batch{counter.masks()};
+    batch.add(sequence{.length = 7});
+    const report made = report_of(model, counter, all, batch, model.cost.masks());
+    CHECK(made.model_type == "small");
+    CHECK(made.notes == model.notes);
+    CHECK(made.counted_as.name == "exact");
+    CHECK(made.plan == all);
+    CHECK(made.batch == batch);
+    CHECK(made.masks == model.cost.masks());
+    CHECK(made.work.total() == flops{7 * 3 * 2 * 15});
+    CHECK(made.parameters == weight_counts{.total = 15, .active = 15});
+    // Where a plan says what trains, it is counted in the parts.
+    model.parts.push_back({.name = "layer", .cost = model.cost, .first_layer = 0});
+    const training_plan lora{.weights = {{"*", weight_state::frozen}, {"mlp", weight_state::lora, 2}}};
+    CHECK(report_of(model, counter, lora, batch, model.cost.masks()).parameters.trainable == 2 * (3 + 5));
+    CHECK_FALSE(report_of(model, counter, all, batch, model.cost.masks()).parameters.trainable);
+}
+
 TEST_CASE("an MFU is in doubt above the peak and far below every step's", "[report]") {
     for (const counted_passes counted : {counted_passes::train, counted_passes::forward}) {
         const double least = counted == counted_passes::forward ? 1e-5 : 1e-3;

@@ -125,6 +125,10 @@ TEST_CASE("nothing is counted of a wall clock that nobody began") {
     const goodput made = goodput_of(steps.run().totals, steps.account());
     CHECK(made.rest_seconds == Approx(4));
     CHECK(made.step_share == Approx(0.2));
+    const step_rates rate = rates(steps.run().totals);
+    CHECK(made.mfu == Approx(0.2 * rate.mfu));
+    CHECK(made.padded_mfu == Approx(0.2 * rate.padded_mfu));
+    CHECK(made.hfu == Approx(0.2 * rate.hfu));
     const std::string text = to_open_metrics(steps);
     CHECK(text.find("floptally_wall_seconds_total 10\n") != std::string::npos);
     CHECK(text.find("floptally_spent_seconds_total{on=\"evaluation\"} 4\n") != std::string::npos);

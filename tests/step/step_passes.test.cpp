@@ -94,6 +94,11 @@ TEST_CASE("passes that take more than all GPUs have are an error") {
     CHECK(error_of([&] {
               static_cast<void>(rates_of({}, gpu_time({4, 8, 100})));
           }) == "passes: must have at least one pass");
+    CHECK(error_of([&] {
+              gpu_time without_peak({16, 8, 100});
+              without_peak.peak_tflop = 0;
+              static_cast<void>(rates_of(passes, without_peak));
+          }) == "peak_tflops: must be a finite number above 0, got 0.000000");
     const std::vector<step_pass> untimed{step_pass{.name = "ref", .work = work_of(1, false)}};
     CHECK(error_of([&] {
               static_cast<void>(rates_of(untimed, gpu_time({4, 8, 100})));

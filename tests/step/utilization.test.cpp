@@ -206,6 +206,12 @@ TEST_CASE("a peak of an unknown component, or one that cannot be, is an error", 
     CHECK(problem({"lm_head", infinity}) == "peak_tflops: must be a finite number above 0, got inf");
 }
 
+TEST_CASE("the largest double is finite", "[utilization][errors]") {
+    CHECK_NOTHROW(detail::require_finite_positive(std::numeric_limits<double>::max(), "seconds"));
+    CHECK(error_of([] { detail::require_finite_positive(infinity, "seconds"); }) ==
+          "seconds: must be a finite number above 0, got inf");
+}
+
 // ---- the one conversion ----
 
 TEST_CASE("a count below 2^53 is its double, and a larger one is rounded to the nearest, ties to even",

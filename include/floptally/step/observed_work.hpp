@@ -112,21 +112,22 @@ struct observed_text {
                                     text, "\""});
     }
     double factor = unit->size;
-    const auto multiply = [&factor](double given, bool is_given, const char* field) {
-        if (!is_given) {
+    const auto multiply = [&factor](const auto& given, const char* field) {
+        if (!given) {
             throw error(field, "is missing; a rate is FLOPs over seconds and GPUs, an MFU over their peak too");
         }
-        if (!(given > 0) || !std::isfinite(given)) {
-            detail::refuse(field, {"must be a finite number above 0, got ", detail::shortest_decimal(given)});
+        const auto times = static_cast<double>(*given);
+        if (!(times > 0) || !std::isfinite(times)) {
+            detail::refuse(field, {"must be a finite number above 0, got ", detail::shortest_decimal(times)});
         }
-        factor *= given;
+        factor *= times;
     };
     if (unit->of != detail::observed_unit::kind::work) {
-        multiply(step.seconds.value_or(0), step.seconds.has_value(), "seconds");
-        multiply(static_cast<double>(step.gpus.value_or(0)), step.gpus.has_value(), "gpus");
+        multiply(step.seconds, "seconds");
+        multiply(step.gpus, "gpus");
     }
     if (unit->of == detail::observed_unit::kind::share) {
-        multiply(step.peak_tflops.value_or(0), step.peak_tflops.has_value(), "peak_tflops");
+        multiply(step.peak_tflops, "peak_tflops");
         factor *= 1e12;
     }
     const double half = 0.5 * std::pow(10.0, -static_cast<double>(decimals));

@@ -40,7 +40,6 @@ class pipeline_times {
     pipeline_times(std::span<const model_part> model, const pipeline_split& split, const training_plan& plan,
                    double peak_tflops, std::span<const precision_setting> settings = {})
         : peak_tflops_(peak_tflops) {
-        detail::require_finite_positive(peak_tflops, "peak_tflops");
         std::vector<std::uint64_t> layers;
         for (const index_range& chunk : split.chunks()) {
             layers.push_back(chunk.size());

@@ -59,7 +59,7 @@ class differencing {
         }
         const auto take = [&] {
             if (taken < items_.count()) {
-                partial single{{alone(order_[taken])}, 0};
+                partial single{{alone(order_[taken])}};
                 single.difference = single.subsets.front().sum;
                 if (heap_.empty() || comes_later(heap_.front(), single)) {
                     ++taken;

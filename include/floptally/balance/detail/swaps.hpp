@@ -236,6 +236,7 @@ class balance_swaps {
     void apply(std::uint32_t heavy, std::uint32_t light, const exchange& chosen) {
         for (const std::uint32_t rank : {heavy, light}) {
             order_.erase(std::lower_bound(order_.begin(), order_.end(), rank, lighter()));
+            pairs_[rank].clear();
         }
         move(chosen.from_heavy.first, heavy, light);
         move(chosen.from_heavy.second, heavy, light);
@@ -257,8 +258,6 @@ class balance_swaps {
         };
         singles_[from].erase(place(singles_[from]));
         singles_[to].insert(place(singles_[to]), single(item));
-        pairs_[from].clear();
-        pairs_[to].clear();
         for (std::size_t load = 0; load < items_.loads; ++load) {
             sums_[from * items_.loads + load] -= items_.costs_of(item)[load];
             sums_[to * items_.loads + load] += items_.costs_of(item)[load];
