@@ -583,6 +583,11 @@ TEST_CASE("F6: a part has thirteen values, and one more is an error, not a row t
     CHECK(error_of([] { return value::made(1U << 31U); }) != "no error");
 }
 
+TEST_CASE("F6: the thirteenth value is the last bit of a set", "[cost]") {
+    CHECK(value::made(12) == 0x8000);
+    CHECK(value::made(0) == 2 * value::time);
+}
+
 TEST_CASE("F6: a component that is appended has no work", "[cost]") {
     breakdown work;
     // A used place: what stood there before must not be read.

@@ -1057,6 +1057,21 @@ TEST_CASE("A tally is marked with the axes of several ranks that it was added up
     }
 }
 
+TEST_CASE("Texts that are hashed one after the other are told apart, however they are cut") {
+    using floptally::detail::schema_hash;
+    CHECK((schema_hash() << "ab"
+                         << "c")
+              .value() != (schema_hash() << "a"
+                                         << "bc")
+                              .value());
+    CHECK((schema_hash() << "ab"
+                         << "")
+              .value() != (schema_hash() << ""
+                                         << "ab")
+                              .value());
+    CHECK((schema_hash() << "ab").value() == (schema_hash() << "ab").value());
+}
+
 TEST_CASE("Words that are sums over the text's rows are those of its statistics and masks, in both views") {
     using floptally::modality;
     mask_set masks{mask::sliding_window(4), mask::sliding_window(4).in(modality::vision)};

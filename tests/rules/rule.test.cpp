@@ -273,6 +273,10 @@ TEST_CASE("a tally takes no sequence with targets and no size of their groups, n
     CHECK(rule(mask::causal()).of_length(5) == 15);
     const auto named = [](const char* word) { return error_of([&] { return unit_rules::measured::of(word); }); };
     CHECK(named("sixteen_letters_") == "no error");
+    CHECK(named("az_09") == "no error");
+    for (const char* outside : {"`", "{", "/", ":", "A", " "}) {
+        CHECK(named(outside).starts_with("measured: "));
+    }
     CHECK(named("seventeen_letters") == "measured: a name has 1 to 16 of a-z, 0-9 and _, got \"seventeen_letters\"");
     CHECK(named("") == "measured: a name has 1 to 16 of a-z, 0-9 and _, got \"\"");
 }

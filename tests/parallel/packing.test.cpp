@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <vector>
+
+#include <floptally/parallel/packing.hpp>
+
+#include "catch2.hpp"
+#include "error_of.hpp"
+
+namespace packing_test {
+namespace {
+
+using floptally::pack_by_capacity;
+using floptally::packing_options;
+using numbers = std::vector<std::uint64_t>;
+
+}  // namespace
+
+TEST_CASE("the longest sample is placed first, each into the first row with room", "[packing]") {
+    const numbers lengths{1, 4, 5, 2};
+    CHECK(pack_by_capacity(lengths, 6).row_of == numbers{0, 1, 0, 1});
+    // Where more rows are asked for, the fullest gives up its largest sample; of two as full the first.
+    CHECK(pack_by_capacity(lengths, 6, {.min_rows = 3}).row_of == numbers{0, 1, 2, 1});
+    CHECK(pack_by_capacity(lengths, 6, {.min_rows = 4}).row_of == numbers{0, 3, 2, 1});
+    CHECK(pack_by_capacity(lengths, 6, {.divisor = 4}).row_of == numbers{0, 3, 2, 1});
+    const auto problem = [&](std::uint64_t capacity, const packing_options& options) {
+        return error_of([&] { return pack_by_capacity(lengths, capacity, options); });
+    };
+    CHECK(problem(6, {.min_rows = 5}) == "min_rows: needs a sample for each of 5 rows, got 4");
+    CHECK(problem(6, {.divisor = 5}) == "divisor: needs a sample for each of 5 rows, got 4");
+    CHECK(problem(4, {}) == "lengths[2]: must fit the capacity, 4 tokens, got a slot of 5");
+    CHECK(problem(5, {}) == "no error");
+}
+
+TEST_CASE("rows of many sizes keep the room that is left in them", "[packing]") {
+    // 7 + 1, 6 + 2, 5 + 3, 4 + 4: eight samples fill four rows of eight.
+    CHECK(pack_by_capacity(numbers{7, 6, 5, 4, 4, 3, 2, 1}, 8).row_of == numbers{0, 1, 2, 3, 3, 2, 1, 0});
+}
+
+}  // namespace packing_test
