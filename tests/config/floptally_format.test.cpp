@@ -86,7 +86,7 @@ TEST_CASE("every mask of the own format") {
 TEST_CASE("Every mask of the library over sequences that numbers make is a key, by the name and numbers of its text") {
     std::size_t keys = 0;
     for (const floptally::detail::rule_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
-        if (table->of_sequence == nullptr || table->text_parameters == 0 || table->is_of_other_side) {
+        if (!table->of_sequence || table->text_parameters == 0 || table->is_of_other_side) {
             continue;
         }
         const std::string name(table->name);

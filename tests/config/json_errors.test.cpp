@@ -1014,7 +1014,7 @@ std::string with_masks(std::string text) {
     if (at != std::string::npos) {
         std::string list = "sliding_window";
         for (const floptally::detail::rule_table* table : floptally::detail::tables_in(floptally::library_masks{})) {
-            if (table->of_sequence != nullptr && table->text_parameters != 0 && !table->is_of_other_side) {
+            if (table->of_sequence && table->text_parameters != 0 && !table->is_of_other_side) {
                 list += ", " + std::string(table->name);
             }
         }

@@ -361,9 +361,9 @@ void for_each_rule(Each each) {
         }
         INFO("the rule " << name);
         REQUIRE(found->made.size() != 0);
-        REQUIRE((found->of_sequence != nullptr) == (table->of_sequence != nullptr));
-        REQUIRE((found->of_grid != nullptr) == (table->of_grid != nullptr || table->of_frame != nullptr));
-        REQUIRE((found->of_clip != nullptr) == (table->of_clip != nullptr));
+        REQUIRE((found->of_sequence != nullptr) == bool{table->of_sequence});
+        REQUIRE((found->of_grid != nullptr) == (table->of_grid || table->of_frame));
+        REQUIRE((found->of_clip != nullptr) == bool{table->of_clip});
         for (const rule& made : found->made) {
             INFO(made.name());
             each(made, *found);
@@ -470,7 +470,7 @@ TEST_CASE("The text of every rule of the library is read as that rule, and begin
 TEST_CASE("A page calls every rule of the library that numbers make, by its own name or by one of its own", "[rule]") {
     for (const detail::rule_table* table : detail::tables_in(library_rules{})) {
         INFO(std::string(table->name));
-        CHECK((detail::pages::rule_called(table->name) == table) == (table->read == nullptr));
+        CHECK((detail::pages::rule_called(table->name) == table) == !table->read);
     }
     CHECK(detail::pages::rule_called("chunk") == &detail::table_of<mask_rules::chunked>);
     CHECK(detail::pages::rule_called("around") == &detail::table_of<mask_rules::band>);

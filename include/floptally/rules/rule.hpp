@@ -30,11 +30,16 @@ namespace floptally {
 class rule {
     // First, since clang evaluates templates in constant expressions only where they stand above their use.
     template <class Function, class Sample>
-    [[nodiscard]] constexpr uint128 call(Function function, const Sample& sample, modality which) const {
-        if (function == nullptr) {
+    [[nodiscard]] constexpr uint128 call(const Function& function, const Sample& sample, modality which) const {
+        if (!function) {
             detail::refuse(name(), {"counts no ", detail::samples_of(which)});
         }
         return function(parameters_, sample);
+    }
+
+    /// True for the most frequent masks, which are called without the table.
+    [[nodiscard]] constexpr bool is_band() const {
+        return id_ == detail::id_of<mask_rules::band> && table_ == &detail::table_of<mask_rules::band>;
     }
 
     constexpr void require_countable(const sequence& sample) const {
@@ -77,7 +82,7 @@ class rule {
     constexpr rule(const detail::rule_table& table, const detail::rule_parameters& words)
         : table_(&table), parameters_(words), id_(table.id) {
         detail::check_parameters(table, words);
-        if (table.equal != nullptr) {
+        if (table.equal) {
             table.equal(table_, parameters_);
             id_ = table_->id;
         }
@@ -111,22 +116,22 @@ class rule {
     }
     /// The amount of a sample that was checked before; tallies add it.
     [[nodiscard]] constexpr uint128 amount_of_countable(const sequence& sample) const {
-        if (table_ == &detail::table_of<mask_rules::band>) {  // the most frequent masks: no call through the table
+        if (is_band()) {
             return detail::rule_from<mask_rules::band>(parameters_)(sample);
         }
         return call(table_->of_sequence, sample, modality::text);
     }
     [[nodiscard]] constexpr uint128 amount_of_countable(const grid& sample) const {
-        if (table_->of_frame != nullptr) {
+        if (table_->of_frame) {
             return sample.t * table_->of_frame(parameters_, sample);
         }
-        if (table_->of_grid == nullptr && table_->frames_are_sequences) {
+        if (!table_->of_grid && table_->frames_are_sequences) {
             return uint128{sample.t} * table_->of_sequence(parameters_, detail::sequence_of_frame(sample));
         }
         return call(table_->of_grid, sample, modality::vision);
     }
     [[nodiscard]] constexpr uint128 amount_of_countable(const audio_clip& sample) const {
-        if (table_->of_clip == nullptr && table_->frames_are_sequences) {
+        if (!table_->of_clip && table_->frames_are_sequences) {
             return table_->of_sequence(parameters_, sequence{sample.frames});
         }
         return call(table_->of_clip, sample, modality::audio);
@@ -147,7 +152,7 @@ class rule {
         if (in_ != modality::text) {
             return 0;
         }
-        if (table_ == &detail::table_of<mask_rules::band>) {  // the most frequent masks: no call through the table
+        if (is_band()) {
             return detail::rule_from<mask_rules::band>(parameters_).of_length(length);
         }
         return is_measured() ? 0 : (*this)(sequence{.length = length});
@@ -161,17 +166,11 @@ class rule {
     /// The sum of the amounts of a block of lengths, each a sequence of its own.
     template <class N>
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
-        std::uint64_t (*own)(const detail::rule_parameters&, const detail::length_block<N>&) = nullptr;
-        if constexpr (sizeof(N) == 2) {
-            own = table_->over_short;
-        } else {
-            own = table_->over_long;
-        }
-        if (own != nullptr) {
+        if (const auto& own = table_->over<N>()) {
             return own(parameters_, block);
         }
         // No sample adds to a measured word.
-        return table_->of_sequence == nullptr ? 0 : detail::sum_one_by_one(*table_, parameters_, block);
+        return table_->of_sequence ? detail::sum_one_by_one(*table_, parameters_, block) : 0;
     }
 
     /// True where it was made of the struct `Rule`.
@@ -187,11 +186,11 @@ class rule {
 
     /// The shape by which a convention may count its pairs otherwise.
     [[nodiscard]] constexpr pair_shape shape() const {
-        return table_->shape == nullptr ? pair_shape::units : table_->shape(parameters_);
+        return table_->shape ? table_->shape(parameters_) : pair_shape::units;
     }
     /// Its sum in the moments that every tally keeps; without a form (`exists` false) where it needs a word of its own.
     [[nodiscard]] constexpr moment_form moments() const {
-        return table_->moments == nullptr ? moment_form{} : table_->moments(parameters_);
+        return table_->moments ? table_->moments(parameters_) : moment_form{};
     }
     /// True where its sum follows from the moments.
     [[nodiscard]] constexpr bool is_polynomial() const { return moments().exists; }
@@ -199,7 +198,7 @@ class rule {
     /// `sliding_window(100)`.
     [[nodiscard]] constexpr rule canonical() const {
         rule same = *this;
-        if (table_->canonical != nullptr) {
+        if (table_->canonical) {
             table_->canonical(same.table_, same.parameters_);
             same.id_ = same.table_->id;
         }
@@ -214,14 +213,14 @@ class rule {
 
     /// The reason why it cannot count a grid, or `none`.
     [[nodiscard]] constexpr grid_problem problem_of(const grid& sample) const {
-        return table_->problem_of_grid == nullptr ? grid_problem::none : table_->problem_of_grid(parameters_, sample);
+        return table_->problem_of_grid ? table_->problem_of_grid(parameters_, sample) : grid_problem::none;
     }
 
     /// True where it says which keys a query sees, and not only how many.
-    [[nodiscard]] constexpr bool says_which_keys() const { return table_->add_keys != nullptr; }
+    [[nodiscard]] constexpr bool says_which_keys() const { return bool{table_->add_keys}; }
     /// Adds the keys that the queries at positions first … end − 1 see; `error` where it does not say which.
     constexpr void add_keys(const sequence& s, std::uint64_t first, std::uint64_t end, detail::seen_keys& keys) const {
-        if (table_->add_keys == nullptr) {
+        if (!table_->add_keys) {
             detail::refuse("mask", {name(), " says how many keys a query sees, not which"});
         }
         table_->add_keys(parameters_, s, first, end, keys);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,8 +33,30 @@ class seen_keys;
 /// The most numbers that the text form of a rule has.
 inline constexpr std::size_t most_text_parameters = 9;
 
+/// A function, or none. It says so itself: with -fsanitize=undefined no comparison of a function with nullptr is a
+/// constant for g++.
+template <class Signature>
+class optional_function;
+template <class Result, class... Arguments>
+class optional_function<Result(Arguments...)> {
+  public:
+    constexpr optional_function() = default;
+    template <std::convertible_to<Result (*)(Arguments...)> Function>
+    constexpr optional_function(Function made)  // NOLINT(google-explicit-constructor): a lambda is one
+        : function_(made), exists_(true) {}
+
+    [[nodiscard]] constexpr explicit operator bool() const { return exists_; }
+    constexpr Result operator()(Arguments... arguments) const {
+        return function_(static_cast<Arguments>(arguments)...);
+    }
+
+  private:
+    Result (*function_)(Arguments...) = nullptr;
+    bool exists_ = false;
+};
+
 /// One struct's name, properties and functions, once for all rules made of it. A function that the struct has no member
-/// for is null, so that it costs nothing to compile: the table is as short as the rule.
+/// for costs nothing to compile: the table is as short as the rule.
 struct rule_table {
     std::string_view name{};
     const char* spelled = "";  ///< the compiler's text with the struct's name, for `struct_in`
@@ -46,38 +69,52 @@ struct rule_table {
     bool checks_parameters = false;  ///< true where each is a member of the struct
     bool frames_are_sequences = false;
     const rule_parameter* parameters = nullptr;
-    uint128 (*of_sequence)(const rule_parameters&, const sequence&) = nullptr;
-    uint128 (*of_grid)(const rule_parameters&, const grid&) = nullptr;
-    uint128 (*of_clip)(const rule_parameters&, const audio_clip&) = nullptr;
-    uint128 (*of_frame)(const rule_parameters&, const grid&) = nullptr;
-    std::uint64_t (*over_short)(const rule_parameters&, const length_block<std::int16_t>&) = nullptr;
-    std::uint64_t (*over_long)(const rule_parameters&, const length_block<std::int32_t>&) = nullptr;
-    pair_shape (*shape)(const rule_parameters&) = nullptr;
-    moment_form (*moments)(const rule_parameters&) = nullptr;
+    optional_function<uint128(const rule_parameters&, const sequence&)> of_sequence{};
+    optional_function<uint128(const rule_parameters&, const grid&)> of_grid{};
+    optional_function<uint128(const rule_parameters&, const audio_clip&)> of_clip{};
+    optional_function<uint128(const rule_parameters&, const grid&)> of_frame{};
+    optional_function<std::uint64_t(const rule_parameters&, const length_block<std::int16_t>&)> over_short{};
+    optional_function<std::uint64_t(const rule_parameters&, const length_block<std::int32_t>&)> over_long{};
+    optional_function<pair_shape(const rule_parameters&)> shape{};
+    optional_function<moment_form(const rule_parameters&)> moments{};
     /// Replaces table and parameters by those of the rule whose sums are the same.
-    void (*canonical)(const rule_table*&, rule_parameters&) = nullptr;
+    optional_function<void(const rule_table*&, rule_parameters&)> canonical{};
     /// Replaces table and parameters by those of the rule that this one is for these parameters, where there is one.
-    void (*equal)(const rule_table*&, rule_parameters&) = nullptr;
-    grid_problem (*problem_of_grid)(const rule_parameters&, const grid&) = nullptr;
-    void (*add_keys)(const rule_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&) = nullptr;
-    void (*check)(const rule_parameters&) = nullptr;
+    optional_function<void(const rule_table*&, rule_parameters&)> equal{};
+    optional_function<grid_problem(const rule_parameters&, const grid&)> problem_of_grid{};
+    optional_function<void(const rule_parameters&, const sequence&, std::uint64_t, std::uint64_t, seen_keys&)>
+        add_keys{};
+    optional_function<void(const rule_parameters&)> check{};
     /// The numbers of its text form, and back, where they are not the members of the struct.
-    void (*values)(const rule_parameters&, std::int64_t*) = nullptr;
-    rule_parameters (*from)(const std::int64_t*) = nullptr;
+    optional_function<void(const rule_parameters&, std::int64_t*)> values{};
+    optional_function<rule_parameters(const std::int64_t*)> from{};
     /// A text form of its own, and back: false where the text is not of this struct.
-    void (*write)(const rule_parameters&, std::string&) = nullptr;
-    bool (*read)(std::string_view, rule_parameters&) = nullptr;
+    optional_function<void(const rule_parameters&, std::string&)> write{};
+    optional_function<bool(std::string_view, rule_parameters&)> read{};
+
+    /// The sum over a block of lengths.
+    template <class N>
+    [[nodiscard]] constexpr const auto& over() const {
+        if constexpr (sizeof(N) == 2) {
+            return over_short;
+        } else {
+            return over_long;
+        }
+    }
 };
 
 /// True where two tables are of one struct. A struct has one table, except in libraries that hide their symbols: their
 /// tables are compared by the struct's name with its namespaces, if no other unit can have a struct of that name.
 [[nodiscard]] constexpr bool is_same_struct(const rule_table& a, const rule_table& b) {
+    if (a.id != b.id || a.name != b.name) {
+        return false;  // first, since no two addresses differ in a constant for g++ with -fsanitize=undefined
+    }
     if (&a == &b) {
         return true;
     }
     const std::string_view own = struct_in(a.spelled);
-    return a.id == b.id && a.name == b.name && own == struct_in(b.spelled) &&
-           own.find_first_of("({") == std::string_view::npos && own.find("<unnamed>") == std::string_view::npos;
+    return own == struct_in(b.spelled) && own.find_first_of("({") == std::string_view::npos &&
+           own.find("<unnamed>") == std::string_view::npos;
 }
 
 /// Throws `error` at `field` where two structs have one name: texts, saved states and kernels could not tell their
@@ -94,7 +131,7 @@ constexpr void check_parameters(const rule_table& table, const rule_parameters& 
     for (std::size_t i = 0; table.checks_parameters && i < table.text_parameters; ++i) {
         static_cast<void>(in_range(table.parameters[i], words.of[i]));
     }
-    if (table.check != nullptr) {
+    if (table.check) {
         table.check(words);
     }
 }
@@ -104,23 +141,23 @@ constexpr void check_parameters(const rule_table& table, const rule_parameters& 
     rule_parameters words{};
     for (std::size_t i = 0; i < table.text_parameters; ++i) {
         const std::int32_t number = in_range(table.parameters[i], numbers[i]);
-        if (table.from == nullptr) {
+        if (!table.from) {
             words.of[i] = number;
         }
     }
-    return table.from == nullptr ? words : table.from(numbers);
+    return table.from ? table.from(numbers) : words;
 }
 
 /// Appends the text form of a rule: "name", "name(7)", "name(7,shift=3)".
 [[gnu::cold, gnu::noinline]] inline void write_rule(const rule_table& table, const rule_parameters& words,
                                                     std::string& to) {
-    if (table.write != nullptr) {
+    if (table.write) {
         table.write(words, to);
         return;
     }
     append(to, {table.name});
     std::int64_t values[most_text_parameters]{words.of[0], words.of[1], words.of[2], words.of[3]};
-    if (table.values != nullptr) {
+    if (table.values) {
         table.values(words, values);
     }
     const char* before = "(";
@@ -139,7 +176,7 @@ constexpr void check_parameters(const rule_table& table, const rule_parameters& 
 /// Reads the text that `write_rule` wrote: false where it is of another struct, `error` where its numbers are bad.
 [[nodiscard, gnu::cold, gnu::noinline]] inline bool read_words(const rule_table& table, std::string_view text,
                                                                rule_parameters& words) {
-    if (table.read != nullptr) {
+    if (table.read) {
         return table.read(text, words);
     }
     std::int64_t numbers[most_text_parameters]{};

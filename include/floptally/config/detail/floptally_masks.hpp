@@ -36,7 +36,7 @@ struct mask_key {
 [[nodiscard]] inline std::vector<mask_key> mask_keys() {
     std::vector<mask_key> keys{{"sliding_window", mask_rules::band::sliding, 1}};
     for (const rule_table* table : tables_in(library_masks{})) {
-        if (table->of_sequence != nullptr && table->text_parameters != 0 && !table->is_of_other_side) {
+        if (table->of_sequence && table->text_parameters != 0 && !table->is_of_other_side) {
             keys.push_back({table->name, table->parameters, table->text_parameters, table});
         }
     }

@@ -66,7 +66,7 @@ inline constexpr rule_function rule_functions[] = {
         }
     }
     for (const rule_table* table : tables_in(library_rules{})) {
-        if (table->name == name && table->read == nullptr) {
+        if (table->name == name && !table->read) {
             return table;
         }
     }
