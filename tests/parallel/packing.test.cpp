@@ -32,6 +32,26 @@ TEST_CASE("the longest sample is placed first, each into the first row with room
     CHECK(problem(5, {}) == "no error");
 }
 
+TEST_CASE("a packing says of each row its samples and boundaries, and of each sample its place", "[packing]") {
+    const numbers row_of{1, 0, 1};
+    const floptally::packing made = floptally::pack_into_rows(numbers{3, 5, 2}, row_of, 2, 4);
+    CHECK(made.row_of == row_of);
+    CHECK(made.offset_of == numbers{0, 0, 4});
+    REQUIRE(made.rows.size() == 2);
+    CHECK(made.rows[0] == floptally::pack{{1}, {0, 5}, {0, 8}});
+    CHECK(made.rows[1] == floptally::pack{{0, 2}, {0, 3, 5}, {0, 4, 8}});
+    CHECK(error_of([&] { return floptally::pack_into_rows(numbers{3, 5}, row_of, 2); }) != "no error");
+    CHECK(error_of([] {
+              return pack_by_capacity(numbers{9, 1}, 6);
+          }) == "lengths[0]: must fit the capacity, 6 tokens, got a slot of 9");
+    CHECK(error_of([] { return pack_by_capacity(numbers{1}, 6, {.divisor = 0}); }) ==
+          "divisor: must be at least 1, got 0");
+    CHECK(error_of([] {
+              return pack_by_capacity(numbers{6, 6}, 6, {.min_rows = 2, .divisor = 3});
+          }) == "divisor: needs a sample for each of 3 rows, got 2");
+    CHECK(pack_by_capacity(numbers{4, 4, 4}, 8).row_of == numbers{0, 0, 1});
+}
+
 TEST_CASE("rows of many sizes keep the room that is left in them", "[packing]") {
     // 7 + 1, 6 + 2, 5 + 3, 4 + 4: eight samples fill four rows of eight.
     CHECK(pack_by_capacity(numbers{7, 6, 5, 4, 4, 3, 2, 1}, 8).row_of == numbers{0, 1, 2, 3, 3, 2, 1, 0});
