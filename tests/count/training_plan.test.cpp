@@ -1314,6 +1314,12 @@ TEST_CASE("work that ranks repeat is of a weight that there is, and of as many r
         plan.repeated.push_back({weights, ranks}, "repeated");
         return error_of([&] { return flop_counter(cost_of(llama().parts), conventions::exact, plan); });
     };
+    training_plan all;
+    all.repeated.push_back({"*", 3}, "repeated");
+    const flop_counter thrice(cost_of(llama().parts), conventions::exact, all);
+    tally batch{thrice.masks()};
+    batch.add(sequence{.length = 7});
+    CHECK(thrice.total(batch, view::executed) == thrice.evaluate(batch).total(view::executed));
     CHECK(problem("*", 1) == "no error");
     CHECK(problem("*/q_proj", 16777216) == "no error");
     CHECK(problem("*", 0) == "plan.repeated[1]: ranks must be from 1 to 16777216, got 0");

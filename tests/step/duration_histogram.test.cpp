@@ -98,6 +98,16 @@ TEST_CASE("Durations beyond the buckets keep count, minimum and maximum") {
     CHECK(histogram.percentile(50) <= 1e-6);
 }
 
+TEST_CASE("The first octave of buckets is as fine as the others, and the largest double a duration") {
+    duration_histogram histogram;
+    for (const double part : {1.0, 1.9, 1.95}) {
+        histogram.add(std::ldexp(part, -20));
+    }
+    CHECK(std::abs(histogram.percentile(50) - std::ldexp(1.9, -20)) <= std::ldexp(1.9, -20) / 128);
+    histogram.add(std::numeric_limits<double>::max());
+    CHECK(histogram.max() == std::numeric_limits<double>::max());
+}
+
 TEST_CASE("Bad durations, percentiles and buckets are errors") {
     duration_histogram histogram;
     CHECK(error_of([&] { return histogram.percentile(50); }) == "step_seconds: no step has ended yet");
