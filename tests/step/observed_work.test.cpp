@@ -161,6 +161,15 @@ TEST_CASE("the lines of a log say whose rates they are, whatever the speed of a 
     }
 }
 
+TEST_CASE("a dashboard's number in exact FLOPs has its digits and its unit, at most the digits of a double",
+          "[comparison]") {
+    const auto half = [](const char* text) {
+        return detail::as_observed({.text = text, .work = {.least = 2, .most = 2}}, 1);
+    };
+    CHECK(half("402.4TFLOP/s") == "201.2TFLOP/s");
+    CHECK(half("0.50000000000000000 PFLOP") == "0.250000000000000 PFLOP");
+}
+
 TEST_CASE("a log of verl's rates is verl's, in a table too", "[comparison]") {
     const convention_comparison all(presets::llama_3_8b);
     tally batch{all.masks()};

@@ -27,6 +27,10 @@ TEST_CASE("a token passes every weight but the experts that it did not choose", 
     CHECK(weights_of(dense) == weight_counts{.total = 15, .active = 15});
     CHECK(weights_of(experts(false)) ==
           weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16, .active = 4 * 8 + 2 * 3 * 4 * 16});
+    // What is passed once a sequence counts as it is stored, used or not.
+    cost pooled;
+    pooled.add("pooling", linear{.in_features = 3, .out_features = 5, .stored = 4, .rows = statistic::count});
+    CHECK(weights_of(pooled) == weight_counts{.total = 4 * 15, .active = 4 * 15});
     // Visits that are measured say nothing of one token.
     CHECK(weights_of(experts(true)) == weight_counts{.total = 4 * 8 + 8 * 3 * 4 * 16});
 }

@@ -49,12 +49,6 @@ struct band {
     [[nodiscard]] std::uint64_t over(const detail::length_block<N>& block) const {
         return block.tokens + block.capped_ramps(left) + block.capped_ramps(right);
     }
-    /// The pairs of a group of lengths in a kernel, which has registers in place of vectors.
-    template <class Group>
-    requires(Group::in_kernel) [[nodiscard]] FLOPTALLY_HOST_DEVICE constexpr std::uint64_t
-        over(const Group& group) const {
-        return group.tokens + group.capped_ramps(left) + (right == 0 ? 0 : group.capped_ramps(right));
-    }
     /// True for a causal window of limited keys.
     [[nodiscard]] constexpr bool is_sliding_window() const { return left >= 0 && right == 0; }
     [[nodiscard]] constexpr pair_shape shape() const { return right == 0 ? pair_shape::causal : pair_shape::full; }
