@@ -143,6 +143,10 @@ TEST_CASE("requests that no engine can run are errors") {
           "requests[1]: must compute at least the last token of its prompt: 4 cached tokens of a prompt of 4");
     CHECK(problem({4'294'967'295U, 1}) == "requests[1]: prompt + generated must be at most 4294967295, got 4294967296");
     CHECK(problem({4, 4}, 0) == "prefill_chunk: must be at least 1, got 0");
+    tally images{mask_set{rule(unit::clips())}};
+    CHECK(error_of([&] {
+              images.add(request_passes(std::vector<request>{{5, 5}}));
+          }) == "requests: this model has no text: build the tally with the masks() of one that has");
     tally sum;
     const std::vector<request> huge(4, request{4'294'967'295U, 0});
     CHECK(error_of([&] { sum.add(request_passes(huge)); }) ==

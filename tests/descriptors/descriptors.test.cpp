@@ -575,15 +575,15 @@ TEST_CASE("cross attention's heads must be divisible as gqa's are", "[descriptor
 TEST_CASE("a list of layers must be as long as the model is deep", "[descriptors][errors]") {
     const std::vector<mask> three(3, mask::causal());
     const auto deep = [&](std::uint64_t num_layers) {
-        return error_of([&] {
-            return transformer<mqa, mlp>{.hidden_size = 9,
-                                         .num_layers = num_layers,
-                                         .attention = {.num_heads = 2, .head_dim = 3},
-                                         .feed_forward = {.intermediate_size = 7},
-                                         .vocab = {.size = 23},
-                                         .masks = layer_masks::list(three)}
-                .cost();
-        });
+        const transformer<mqa, mlp> model{.hidden_size = 9,
+                                          .num_layers = num_layers,
+                                          .attention = {.num_heads = 2, .head_dim = 3},
+                                          .feed_forward = {.intermediate_size = 7},
+                                          .vocab = {.size = 23},
+                                          .masks = layer_masks::list(three)};
+        const std::string problem = error_of([&] { return model.cost(); });
+        CHECK(error_of([&] { model.for_each_part([](const auto& /*part*/) {}); }) == problem);
+        return problem;
     };
     CHECK(deep(3) == "no error");
     CHECK(deep(2) == "layer_types: lists 3 layers, the model has 2");

@@ -140,4 +140,18 @@ TEST_CASE("attention with pairs as bias is attention, and a number of each pair"
     });
 }
 
+TEST_CASE("norms and biases of parts that work on pairs are their parameters", "[pair_representation]") {
+    const auto more = [](auto part) {
+        const u64 matrices = part.cost({.hidden_size = m}).parameters();
+        part.elementwise = {.norm = 20, .bias = 3};
+        return part.cost({.hidden_size = m}).parameters() - matrices;
+    };
+    CHECK(more(triangle_multiplication{.width = 3}) == 23);
+    CHECK(more(triangle_attention{.num_heads = 2, .head_dim = 3}) == 23);
+    CHECK(more(outer_product_mean{.width = 3, .pair_size = z}) == 23);
+    CHECK(more(pair_weighted_average{.num_heads = 2, .head_dim = 3, .pair_size = z}) == 23);
+    CHECK(more(alignment_attention{.num_heads = 2, .head_dim = 3, .pair_size = z}) == 23);
+    CHECK(more(pair_biased_attention{.num_heads = 2, .head_dim = 3, .pair_size = z}) == 23);
+}
+
 }  // namespace pair_representation_test

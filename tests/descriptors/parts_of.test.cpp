@@ -86,6 +86,12 @@ TEST_CASE("a list of parts that is moved takes them along", "[parts_of]") {
     CHECK(moved[5].name == "lm_head");
 }
 
+TEST_CASE("a list of one part is not empty, one of none is", "[parts_of]") {
+    CHECK_FALSE(parts_of(std::vector<model_part>(1), modality::text).empty());
+    CHECK(parts_of(std::vector<model_part>(), modality::text).empty());
+    static_assert(parts_of(small).size() == 6);  // a constant, which must give its memory back
+}
+
 TEST_CASE("a descriptor is counted as its cost, and a plan that freezes weights as its parts", "[flop_counter]") {
     const flop_counter plain(small);
     const flop_counter of_cost(small.cost());

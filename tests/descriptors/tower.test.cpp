@@ -652,6 +652,15 @@ TEST_CASE("what a tower cannot take is a named error, and nothing is lost") {
     CHECK(text == tally{});
 }
 
+TEST_CASE("a clip of sound makes keys of a decoder where a tower's units are its keys, and else none") {
+    floptally::model_config model;
+    CHECK(keys_of(model, audio_clip{9}) == 0);
+    model.towers.push_back({.in = modality::audio, .units = unit::level_cells({.field = 3, .stride = 2})});
+    CHECK(keys_of(model, audio_clip{9}) == 0);
+    model.towers[0].are_keys = true;
+    CHECK(keys_of(model, audio_clip{9}) == 4);  // the places of three frames of nine, two apart
+}
+
 TEST_CASE("a sum of a tower that does not fit is named, and left out as a whole") {
     tally t{mask_set::of_towers()};
     t.add(grid{1, 65535, 65537});

@@ -525,6 +525,14 @@ TEST_CASE("F45: a sum over one axis may be summed over another, and one over rep
         const statistic_scope copies = scopes::microbatch.along(parallel_axis::dp, share::replicated);
         const tally_reduction same(some_masks(), copies, here, everyone, exact);
         thread_world::expect(same.sum(same.sum(all, everyone), everyone) == all, "the same again");
+        // A value that is not is found behind those that are.
+        const tally_scope tokens_alone = tally_scope(copies).with(statistic::tokens, scopes::microbatch);
+        const tally_reduction tokens(some_masks(), tokens_alone, here, everyone, exact);
+        const std::string behind = error_of([&] { static_cast<void>(tokens.sum(all, everyone)); });
+        thread_world::expect(
+            behind ==
+                "tokens: is sharded over dp, says its scope, and this tally was added up over dp before: sum it once",
+            behind);
         // Two levels by layouts whose axes have one name: the caller says so.
         tally of_node = all;
         of_node.mark_added_up({});
@@ -700,6 +708,9 @@ TEST_CASE("F22, A12: loss-mask and prompt tokens are named statistics of a batch
           "measured(loss_tokens): exists on the last rank of pp only, and rank 0 of 2 counted 5");
     CHECK(run(tally_scope(scopes::microbatch), false)[0].find(
               "measured(loss_tokens): is declared replicated over pp") == 0);
+    CHECK(
+        scope.with_measured("loss_tokens", scopes::microbatch).of_measured("loss_tokens", floptally::modality::text) ==
+        scopes::microbatch);
     CHECK(run(scope.with_measured("los_tokens", scopes::microbatch), false)[0] ==
           "scope: no word that these tallies keep is measured(los_tokens): cost::keep and masks say which they keep");
     // A batch that lacks them is still counted, and one that has more than a counter asks for too.
@@ -801,6 +812,10 @@ TEST_CASE("A6: a ratio is a sum over a sum, ends are reduced apart, and an empty
         thread_world::expect(reduce(mine, scopes::context_slice, here, over) == extremes(5, 3, 1'000'000'000'000),
                              "the ends");
         thread_world::expect(reduce(extremes(), scopes::context_slice, here, over).empty(), "no ends");
+        for (const std::uint64_t end : {std::uint64_t{0}, ~std::uint64_t{0}}) {  // of one rank, beside empty ones
+            const extremes only = cp == 0 ? extremes(1, end, end) : extremes();
+            thread_world::expect(reduce(only, scopes::context_slice, here, over) == extremes(1, end, end), "one end");
+        }
         thread_world::expect(reduce(ratio(), scopes::context_slice, here, over).empty(), "no ratio");
         // Over tp only, a part of the values is missing.
         const auto tp = world.over(here, parallel_axis::tp);

@@ -269,6 +269,9 @@ TEST_CASE("the tokens of several texts and of what a sample is made from are tho
     CHECK(error_of([&] {
               batch.add(floptally::grid{.t = 1, .h = 4, .w = 4, .condition = 8}, floptally::grid{1, 4, 4});
           }) == "condition: a slot of 0 has no room for 8");
+    CHECK(error_of([&] {
+              batch.add(floptally::grid{.t = 1, .h = 4, .w = 4, .second = 6}, floptally::grid{1, 4, 4});
+          }) == "second: a slot of 0 has no room for 6");
 }
 
 TEST_CASE("latents that leave no patch, texts that have no room and numbers out of range are errors",
@@ -304,6 +307,9 @@ TEST_CASE("a sample may have as many tokens of all streams together as the longe
     const rule prefixed = unit::latent_tokens({.prefix = 2});
     CHECK(prefixed.problem_of(grid{1, 1, 1, longest - 3}) == grid_problem::none);
     CHECK(prefixed.problem_of(grid{1, 1, 1, longest - 2}) == grid_problem::too_large);
+    const rule squares = unit::powers(2);
+    CHECK(squares.problem_of(grid{1, 1, longest}) == grid_problem::none);
+    CHECK(squares.problem_of(grid{2, 1, longest}) == grid_problem::too_large);
 }
 
 TEST_CASE("the text of rules of latents has the numbers that are not their defaults", "[latents]") {

@@ -262,6 +262,23 @@ TEST_CASE("a grid that is smaller than the field of a level's convolution leaves
     CHECK(cells.problem_of(grid{}) == grid_problem::none);
 }
 
+TEST_CASE("a level whose words were written by hand has strides and samplers of at least 1", "[rule][errors]") {
+    const auto problem = [](std::int32_t stride, std::int32_t up, std::int32_t t_stride, std::int32_t t_up) {
+        return error_of([&] {
+            return rule(unit_rules::level_cells{{.field = 3,
+                                                 .factors = stride + (up << 16),
+                                                 .added = 0,
+                                                 .time = 0x801 + (t_stride << 12) + (t_up << 20)}});
+        });
+    };
+    const std::string least = "stride: and up must be at least 1, got ";
+    CHECK(problem(1, 1, 1, 1) == "no error");
+    CHECK(problem(0, 1, 1, 1) == least + "0 and 1; of time 1 and 1");
+    CHECK(problem(1, 0, 1, 1) == least + "1 and 0; of time 1 and 1");
+    CHECK(problem(1, 1, 0, 1) == least + "1 and 1; of time 0 and 1");
+    CHECK(problem(1, 1, 1, 0) == least + "1 and 1; of time 1 and 0");
+}
+
 TEST_CASE("a tally takes no sequence with targets and no size of their groups, no word without a name", "[rule]") {
     CHECK(detail::is_valid({.length = 9, .targets = 4, .target_group = 2}));
     CHECK_FALSE(detail::is_valid({.length = 9, .targets = 4, .target_group = 0}));
