@@ -672,6 +672,25 @@ TEST_CASE("T4 the lower bound knows who must keep the costliest company") {
     items.ranks = 1;
     items.capacity = 4;
     CHECK(items.lower_bound() == 15);
+    // Items that cost nothing, with and without equal counts.
+    floptally::detail::balance_items<std::uint64_t> free_of_cost{.ranks = 2, .costs = {0, 0}, .sizes = {1, 1}};
+    CHECK(free_of_cost.lower_bound() == 0);
+    free_of_cost.capacity = 1;
+    CHECK(free_of_cost.has_equal_counts());
+    CHECK(free_of_cost.lower_bound() == 0);
+}
+
+TEST_CASE("T4 what is left over goes to the rank with room where the larger of both loads stays the smallest") {
+    // Ranks of 3: what was dealt leaves a place on each but the first, and items 5 and 6 find none on the first.
+    const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
+                                                                .loads = 2,
+                                                                .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
+                                                                .sizes = {1, 1, 1, 1, 1, 1, 1},
+                                                                .capacity = 3};
+    // The first three stand on the first rank, 3 on the second and 4 on the third. Item 5 goes where its second load
+    // makes 7 and not 8, to the third; then 6 to the second, where 2 + 3 is less than 7 + 3.
+    CHECK(floptally::detail::made_to_fit(items, {0, 0, 0, 1, 2, 0, 0}) ==
+          std::vector<std::uint32_t>{0, 0, 0, 1, 2, 2, 1});
 }
 
 TEST_CASE("T4 never worse than either seed, nor than the samples as they come") {
@@ -873,12 +892,22 @@ TEST_CASE("T9 a report has before and after, moved samples and the predicted spe
     CHECK(report.moved == 2);
     CHECK(report.predicted_speedup == 11.0 / 7);
     CHECK(balance_report_of(balanced, balanced).moved == 0);
+    CHECK(balance_report_of(costs, assigned(costs, {1, 1, 0, 0}, 2)).moved == 4);
 
     // Two loads wait twice: (9 + 4) ÷ (6 + 3).
     const std::vector<int> both{4, 3, 5, 1, 1, 0, 2, 2};
     const assignment swapped = assigned(both, {0, 1, 1, 0}, 2, 2);
     CHECK(swapped.loads == std::vector<uint128>{6, 5, 6, 1});
     CHECK(balance_report_of(both, swapped).predicted_speedup == (9.0 + 4) / (6 + 5));
+
+    // As many samples, of one load more or of another exponent alone.
+    const auto against = [&](const assignment& other) {
+        return error_of([&] { return balance_report_of(balanced, other); });
+    };
+    CHECK(against(swapped) == "before: must be an assignment of the same samples");
+    assignment halves = balanced;
+    --halves.exponent;
+    CHECK(against(halves) == "before: must be an assignment of the same samples");
 }
 
 TEST_CASE("T12 F25 F86 made patch counts of which MegatronMIMO's rule makes its published 1.27 and 1.07") {

@@ -113,6 +113,16 @@ TEST_CASE("Llama-3-8B at 8192 tokens: each term by hand", "[comparison]") {
           "norms " + std::to_string(-norms) + ", attention " + std::to_string(attention * triangle));
 }
 
+TEST_CASE("exact has nothing to settle", "[comparison]") {
+    using floptally::detail::settled_part;
+    for (const floptally::detail::convention_choice& choice : floptally::detail::convention_choices) {
+        for (const auto part : {settled_part::rows_too_many, settled_part::amounts, settled_part::rows_missing}) {
+            convention how = conventions::exact;
+            CHECK_FALSE(floptally::detail::settle(choice, part, how));
+        }
+    }
+}
+
 TEST_CASE("what another view has more is a term", "[comparison]") {
     const convention_comparison compared(presets::llama_3_8b, {.recomputed = recompute::full});
     tally batch{compared.masks()};
@@ -141,6 +151,30 @@ TEST_CASE("a convention of a user's own is compared as those of the library are"
     const std::int64_t square = std::int64_t{12} * 32 * 128 * 32 * (64 * 65 / 2 - 64 * 64);
     const std::int64_t router = std::int64_t{6} * 32 * 8 * 4096 * 64;
     CHECK(terms_of(lines[0]) == "causal_pairs " + std::to_string(square) + ", router " + std::to_string(router));
+}
+
+TEST_CASE("a mask that a step alone needs is one that the tally must have", "[comparison]") {
+    // Neither the convention, whose backward is of 2.5 times the forward, nor exact counts the window of 2.
+    static constexpr convention ours{
+        .name = "ours",
+        .summary = "a window, unless a fused kernel is counted",
+        .backward = attention_backward::flash,
+        .pairs = [](const rule& attends, const convention& how, const attention_context& model) {
+            return how.backward == attention_backward::flash ? count_pairs(attends, how, model)
+                                                             : counted_statistics(mask::sliding_window(2));
+        }};
+    const convention* const only[] = {&ours};
+    const convention_comparison compared(presets::llama_3_8b, {}, only);
+    REQUIRE(compared.masks().size() == 1);
+    tally batch{compared.masks()};
+    batch.add_lengths(std::vector<std::int32_t>{64});
+    // Two products of a forward, of 32 layers of 32 heads of 128; a step has 3.5 times those, then 3 times.
+    const std::int64_t forward = std::int64_t{4} * 32 * 128 * 32;
+    const std::int64_t triangle = 64 * 65 / 2;
+    const std::int64_t window = 1 + 63 * 2;
+    CHECK(terms_of(line_of(compared.compare(batch), "ours")) ==
+          "attention_backward " + std::to_string(3 * forward * window - forward * 7 / 2 * triangle) + ", windows " +
+              std::to_string(3 * forward * (triangle - window)));
 }
 
 }  // namespace comparison_test

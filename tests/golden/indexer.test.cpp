@@ -246,6 +246,14 @@ TEST_CASE("a loss of an indexer's own: what has none, and what is not known", "[
     const std::uint64_t scored = 2 * model["num_heads"].get<std::uint64_t>() * model["head_dim"].get<std::uint64_t>();
     CHECK(number(on["attention.indexer"].get(view::useful, phase::forward)) ==
           number(off["attention.indexer"].get(view::useful, phase::forward)) + scored * chosen);
+    // Scores that name one of their two sides have the gradients of both.
+    const auto backward = [&](const model_part& part) {
+        return backward_of(counted({part}, {.flash_attention = false, .indexer = indexer_training::sparse_loss},
+                                   conventions::exact, {11}));
+    };
+    model_part one_side = one_layer.front();
+    one_side.cost.add_pairs("attention.indexer", term::index_scores, 7, best, {.reads = value::made(0)});
+    CHECK(backward(one_side) - backward(one_layer.front()) == 2 * 2 * 7 * chosen);
     // Two ranks that both run all of it execute twice as much, forward and back.
     training_plan twice = {.flash_attention = false, .indexer = indexer_training::sparse_loss};
     twice.repeated.push_back({"*", 2}, "repeated");

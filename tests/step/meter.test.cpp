@@ -777,6 +777,7 @@ TEST_CASE(
     run_step(first, short_batch, 0.2);
     const floptally::meter_state state = floptally::state_of(first);
     CHECK(state.masks == std::vector<std::string>{"sliding_window(3)"});
+    CHECK(state.run.totals.batch == tally{});  // it is in `masks` and `words`
 
     meter second(folded(), {.gpus = 4, .peak_tflops = 2e-6, .counted = all_gpus});  // on more and faster GPUs
     floptally::resume(second, state);
