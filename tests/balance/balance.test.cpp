@@ -681,14 +681,13 @@ TEST_CASE("T4 the lower bound knows who must keep the costliest company") {
 }
 
 TEST_CASE("T4 what is left over goes to the rank with room where the larger of both loads stays the smallest") {
-    // Ranks of 3: what was dealt leaves a place on each but the first, and items 5 and 6 find none on the first.
     const floptally::detail::balance_items<std::uint64_t> items{.ranks = 3,
                                                                 .loads = 2,
                                                                 .costs = {9, 9, 8, 8, 7, 7, 0, 2, 0, 1, 0, 6, 0, 3},
                                                                 .sizes = {1, 1, 1, 1, 1, 1, 1},
                                                                 .capacity = 3};
-    // The first three stand on the first rank, 3 on the second and 4 on the third. Item 5 goes where its second load
-    // makes 7 and not 8, to the third; then 6 to the second, where 2 + 3 is less than 7 + 3.
+    // Items 0 to 2 fill the first rank, 3 and 4 have one each, and 5 and 6 are left over. Item 5 makes a load of
+    // 1 + 6 on the third and 2 + 6 on the second; then item 6 makes 2 + 3 on the second and 7 + 3 on the third.
     CHECK(floptally::detail::made_to_fit(items, {0, 0, 0, 1, 2, 0, 0}) ==
           std::vector<std::uint32_t>{0, 0, 0, 1, 2, 2, 1});
 }

@@ -30,6 +30,7 @@ TEST_CASE("a time that nobody named is of the kind that its name says, in any ca
     CHECK(apart_kind_named("Data wait") == apart_kind::data_wait);
     CHECK(apart_kind_named("DATA-LOADING") == apart_kind::data_wait);
     CHECK(apart_kind_named("datazwait") == apart_kind::other);  // a letter is no gap
+    CHECK(apart_kind_named("DATAZWAIT") == apart_kind::other);
     CHECK(apart_kind_named("exposed_communication") == apart_kind::communication);
     CHECK(apart_kind_named("ncclDevKernel_AllReduce_Sum") == apart_kind::communication);
     CHECK(apart_kind_named("Optimizer.step") == apart_kind::optimizer);

@@ -140,6 +140,10 @@ TEST_CASE("a pass adds up over steps, and an MBU stands beside its MFU") {
     step_pass decode = pass("rollout", work_of(3, false), {1, 2, 100}, false);
     decode.bytes_read = 3'000'000'000'000U;
     decode.memory_bytes = 2 * 3e12;
+    step_pass twice = decode;
+    twice += decode;
+    CHECK(twice.bytes_read == 6'000'000'000'000U);
+    CHECK(twice.memory_bytes == 4 * 3e12);
     step_pass both = decode;
     both += pass("rollout", work_of(5, false), {3, 2, 100}, false);
     both.memory_bytes += 6 * 3e12;
