@@ -36,10 +36,12 @@ class pipeline_order {
         if (how != pipeline_schedule::zero_bubble) {
             return best;
         }
+        std::uint64_t soonest = best.run(work).makespan;
         for (std::uint64_t most = pp - 1; most != 0;) {
             most /= 2;
             pipeline_order other(how, pp, vpp, microbatches, most);
-            if (other.run(work).makespan < best.run(work).makespan) {
+            if (const std::uint64_t end = other.run(work).makespan; end < soonest) {
+                soonest = end;
                 best = std::move(other);
             }
         }
